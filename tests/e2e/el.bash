@@ -4,9 +4,11 @@
 #   el_distribution PARTS W TOOLS   of tests/fixtures/el/PARTS.json, by the tools of a file tools.json: the repository W/site/os, its key in W/key;
 #                             W/log says what was done; ends the script where that fails
 #   el_project PARTS          own_project with it: W is $E2E/work, the key in $RECIPES/os.asc
-#   el_vendors W [COMMAND…]   what Docker, Kubernetes, NVIDIA and others would have: doubles of parts el-pods-parts, in W/vendor, in a repository W/site/vendor;
-#                             the command has its way with W/vendor before
-#   el_from_here W OVERLAY…   these overlays take theirs from there
+#   el_recipe NAME [PACKAGE…] $RECIPES/NAME.json after el_project: on that distribution, with these packages in its base besides; the recipe's other keys are
+#                             standard input
+#   el_vendors [COMMAND…]     after el_project el-pods-parts: what Docker, Kubernetes, NVIDIA and others would have, doubles in W/vendor, as a repository
+#                             W/site/vendor; the command has its way with W/vendor before
+#   el_from_here OVERLAY…     these overlays take theirs from there
 #   el_repository PARTS W [OPTION…]   makes the repository again, as make-el-repo takes options
 
 el_programs() {
@@ -38,24 +40,40 @@ el_project() {
         cp "$W/key/key.asc" "$RECIPES/os.asc"
 }
 
+el_recipe() {
+        cat >"$RECIPES/$1.json" <<R
+{
+        "name": "$1",
+        "base": {
+                "distro": "rocky", "release": "9",
+                "packages": [
+                        "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "util-linux", "gzip", "hostname", "systemd-sysv", "dracut"$([[ $# -eq 1 ]] || printf ', "%s"' "${@:2}")
+                ],
+                "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$(<"$W/key/fingerprint")", "keep": true } }
+        },
+$(cat)
+}
+R
+}
+
 el_vendors() {
-        "$TOP/tests/fixtures/el/containers" "$1/parts/el-pods-parts.lock.json" "$CACHE" "$1/vendor" >>"$1/log" 2>&1 && { [[ $# -eq 1 ]] || "${@:2}" >>"$1/log" 2>&1; } &&
-                "$TOP/tests/fixtures/make-dnf-repo" --gnupg "$1/key" "$1/vendor/packages" "$1/site/vendor" >>"$1/log" 2>&1
+        "$TOP/tests/fixtures/el/containers" "$W/parts/el-pods-parts.lock.json" "$CACHE" "$W/vendor" >>"$W/log" 2>&1 && "${@:-true}" >>"$W/log" 2>&1 &&
+                "$TOP/tests/fixtures/make-dnf-repo" --gnupg "$W/key" "$W/vendor/packages" "$W/site/vendor" >>"$W/log" 2>&1
         local s=$?
         check "doubles of the vendors' packages and releases are made" $s
-        [[ $s -eq 0 ]] || { tail -n 20 "$1/log"; exit 1; }
+        [[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
 }
 
 el_from_here() {
-        local w=$1 overlay file
-        for overlay in "${@:2}"; do
+        local overlay file
+        for overlay; do
                 file=$PROJECT/overlays/$overlay/overlay.json
-                sed -i -E -e "s,\"https://(download\\.docker|pkgs\\.k8s|nvidia\\.github)[^\"]*(/rpm/|/x86_64/stable/|/rpm/x86_64/)\",\"file://$w/site/vendor/\"," \
-                        -e "s,\"https://(download\\.docker|pkgs\\.k8s|nvidia\\.github)[^\"]*(/gpg|/repomd.xml.key|/gpgkey)\",\"file://$w/key/key.asc\"," \
-                        -e "s/\"(060A 61C5|DE15 B144|C95B 321B)[^\"]*\"/\"$(<"$w/key/fingerprint")\"/" \
-                        -e "s,\"https://github.com/apptainer/[^\"]*/([^\"/]*\\.rpm)\",\"file://$w/site/vendor/Packages/\\1\"," \
-                        -e "s,\"https://github.com/(rootless-containers|prometheus|containerd)/[^\"]*/([^\"/]*)\",\"file://$w/vendor/\\2\"," "$file"
-                grep -q "\"file://$w" "$file" && ! grep -E '"el"|x86_64' "$file" | grep -q '"https:'
+                sed -i -E -e "s,\"https://(download\\.docker|pkgs\\.k8s|nvidia\\.github)[^\"]*(/rpm/|/x86_64/stable/|/rpm/x86_64/)\",\"file://$W/site/vendor/\"," \
+                        -e "s,\"https://(download\\.docker|pkgs\\.k8s|nvidia\\.github)[^\"]*(/gpg|/repomd.xml.key|/gpgkey)\",\"file://$W/key/key.asc\"," \
+                        -e "s/\"(060A 61C5|DE15 B144|C95B 321B)[^\"]*\"/\"$(<"$W/key/fingerprint")\"/" \
+                        -e "s,\"https://github.com/apptainer/[^\"]*/([^\"/]*\\.rpm)\",\"file://$W/site/vendor/Packages/\\1\"," \
+                        -e "s,\"https://github.com/(rootless-containers|prometheus|containerd)/[^\"]*/([^\"/]*)\",\"file://$W/vendor/\\2\"," "$file"
+                grep -q "\"file://$W" "$file" && ! grep -E '"el"|x86_64' "$file" | grep -q '"https:'
                 check "$overlay has its own from here" $?
         done
 }

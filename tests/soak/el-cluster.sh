@@ -14,20 +14,9 @@ fingerprint=$(<"$W/key/fingerprint")
 
 # recipe NAME [LINE…]: of that distribution, with these lines besides.
 recipe() {
-        cat >"$RECIPES/$1.json" <<R
-{
-        "name": "$1",
-        "base": {
-                "distro": "rocky", "release": "9",
-                "packages": [
-                        "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "util-linux", "gzip", "hostname", "systemd-sysv", "dracut", "gawk",
-                        "selinux-policy-targeted", "libselinux-utils", "policycoreutils"
-                ],
-                "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$fingerprint", "keep": true } }
-        },
+        el_recipe "$1" gawk selinux-policy-targeted libselinux-utils policycoreutils <<R
         "kernel": { "package": "kernel", "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check security=selinux" },
         $(printf '%s\n        ' "${@:2}")
-}
 R
 }
 

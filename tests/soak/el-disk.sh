@@ -51,21 +51,10 @@ if [[ -n ${HEAD_INSIDE:-} ]]; then
 fi
 
 el_project el-disk-parts
-cat >"$RECIPES/el-disk.json" <<R
-{
-        "name": "el-disk",
-        "base": {
-                "distro": "rocky", "release": "9",
-                "packages": [
-                        "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "util-linux", "gzip", "hostname", "systemd-sysv", "dracut",
-                        "selinux-policy-targeted", "libselinux-utils", "policycoreutils"
-                ],
-                "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$(<"$W/key/fingerprint")", "keep": true } }
-        },
+el_recipe el-disk selinux-policy-targeted libselinux-utils policycoreutils <<R
         "kernel": { "package": "kernel", "options": ["SECURITY_SELINUX"], "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check security=selinux" },
         "overlays": ["firstboot", "nfs-client", "ldap-client", "rdma", "slurm-node", "job-env", "tuning", "slim"],
         "disk": { "formats": ["raw"] }
-}
 R
 build el-disk >>"$W/log" 2>&1
 s=$?

@@ -58,22 +58,11 @@ for overlay in nvidia-driver-el cuda-runtime container-toolkit-el enroot; do
         ! grep -qE '"(https://(developer|nvidia)|610C|C95B)' "$PROJECT/overlays/$overlay/overlay.json"
         check "$overlay has its packages from here" $?
 done
-cat >"$RECIPES/el-gpu.json" <<R
-{
-        "name": "el-gpu",
-        "base": {
-                "distro": "rocky", "release": "9",
-                "packages": [
-                        "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "util-linux", "gzip", "hostname", "systemd-sysv", "dracut",
-                        "gawk"
-                ],
-                "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$fingerprint", "keep": true } }
-        },
+el_recipe el-gpu gawk <<R
         "kernel": { "package": "kernel" },
         // The vendor's package has the parts that are C++ compiled, its source archive has not.
         "packages": ["g++", "nvidia-fs-dkms", "kernel-devel-uname-r = \${kernel}"],
         "overlays": ["nvidia-driver-el", "cuda-runtime", "nccl", "container-toolkit-el", "enroot", "pyxis", "slim"]
-}
 R
 in_tree() { "$IMGBUILD" shell "$RECIPES/el-gpu.json" --cache "$CACHE" --progress none -- sh -c "$1" 2>>"$W/log"; }
 modules() { # VERSION

@@ -8,51 +8,32 @@ source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/head.bash"
 source "$TOP/tests/e2e/vm.bash"
 source "$TOP/tests/e2e/el.bash"
-api=10.0.2.2 there=()
+source "$TOP/tests/e2e/kubernetes.bash"
 
 if [[ -z ${HEAD_INSIDE:-} ]]; then
         make_key
-        K=$("$TOP/tests/fixtures/kubernetes-build" "$(realpath -m "$BUILD")/kubernetes" 2>"$E2E/kubernetes.log") || { tail -n 20 "$E2E/kubernetes.log"; echo "not ok - Kubernetes is compiled"; exit 1; }
-        export K
+        kubernetes_compiled "$E2E/kubernetes.log"
         el_project el-pods-parts
         source "$TOP/tests/fixtures/control-plane.bash"
         source "$TOP/tests/fixtures/kubernetes-image.bash"
-        el_vendors "$W" kubernetes_programs "$W/vendor/packages"
-        el_from_here "$W" containerd kubernetes-node monitoring
+        el_vendors kubernetes_programs "$W/vendor/packages"
+        el_from_here containerd kubernetes-node monitoring
         kubernetes_pods "$PROJECT" "$W" || { echo "not ok - the pause image is made"; exit 1; }
         # As rocky-9-kubernetes has it, without NFS.
-        cat >"$RECIPES/el-kubernetes.json" <<R
-{
-        "name": "el-kubernetes",
-        "base": {
-                "distro": "rocky", "release": "9",
-                "packages": [
-                        "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "util-linux", "gzip", "hostname", "systemd-sysv", "dracut", "gawk"
-                ],
-                "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$(<"$W/key/fingerprint")", "keep": true } }
-        },
+        el_recipe el-join <<R
         "kernel": { "package": "kernel", "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check", "options": ["OVERLAY_FS", "BRIDGE_NETFILTER", "VETH", "VXLAN", "NF_CONNTRACK"] },
         "overlays": ["node-base", "storage", "firstboot", "kubernetes-node", "monitoring", "slim"],
         "node": { "host": { "firewall": "off" } },
         "disk": { "filesystem": "xfs", "formats": ["qcow2"] }
-}
 R
-        build el-kubernetes --no-proof >"$W/build.log" 2>&1 # the boot is one
+        build el-join --no-proof >"$W/build.log" 2>&1 # the boot is one
         s=$?
         check "a disk of a Kubernetes node is baked with the real programs, every check passed" $s
         [[ $s -eq 0 ]] || { tail -n 40 "$W/build.log"; exit 1; }
 fi
-head_enter "$@"
-# shellcheck disable=SC2034 # vm.bash reads it
-PROJECT=$E2E/project
-trap 'stop_all; vm_end' EXIT
-mkdir -p "$HEAD/root/etc/head" && echo "no CA" >"$HEAD/root/etc/head/ca.pem"
-W=$HEAD/kubernetes
-source "$TOP/tests/fixtures/control-plane.bash"
-control_certificates systemd /etc/kubernetes/pki/ca.crt && control_server && control_rest && kubectl delete node control >/dev/null
-check "a control plane of Kubernetes $version runs" $? || { tail -n 3 "$W"/control/*.log; exit 1; }
+kubernetes_beside "$@"
 
-VM_IMAGE=$OUT/el-kubernetes/el-kubernetes.qcow2
+VM_IMAGE=$OUT/el-join/el-join.qcow2
 NVME=(--nvme 'count=2,size=1G' --memory 3G --cpus 2 --disk-size 10G)
 vm_fresh
 vm_config "{\"kubernetes\": {\"endpoint\": \"$api:6443\", \"ca_hashes\": [\"$pin\"], \"node_name\": \"el0\", \"labels\": {\"example.org/rack\": \"r1\"}, \"token_file\": \"/etc/firstboot/token\"},
@@ -112,8 +93,9 @@ lifted
 told "once it is well again the node is back" $?
 
 # The plug, in the middle of a pod's life.
+serial() { vm 'openssl x509 -in /var/lib/kubelet/pki/kubelet-client-current.pem -noout -subject -serial'; }
+before=$(serial)
 vm_off
-# shellcheck disable=SC2034 # vm.bash reads it
 vm_on multi-user || exit 1
 [[ $(vm_settles 900) == ready ]]
 told "after a power cut the node is ready again" $?
@@ -121,6 +103,6 @@ again() { both_true && [[ $(kubectl get pod one -o 'jsonpath={.status.phase} {.s
 limit=300 until_ again
 again
 told "… and Ready, the same member: its pod runs once more" $?
-[[ $(vm 'systemctl is-active kubelet; journalctl -b -u kubelet --no-pager | grep -c "bootstrap-kubelet.conf.*no such"') == $'active\n0' && $(kubectl get nodes -o 'jsonpath={.items[*].metadata.name}') == el0 ]]
-check "… with the certificate it had" $?
+[[ $(vm 'systemctl is-active kubelet; journalctl -b -u kubelet --no-pager | grep -c "bootstrap-kubelet.conf.*no such"') == $'active\n0' && $before == *system:node:el0*serial=* && $(serial) == "$before" && $(kubectl get nodes -o 'jsonpath={.items[*].metadata.name}') == el0 ]]
+check "… with the certificate it had" $? || { echo "# $before"; serial; }
 exit "$rc"

@@ -8,24 +8,13 @@ source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/el.bash"
 el_project el-pods-parts
-fingerprint=$(<"$W/key/fingerprint")
-el_vendors "$W"
-el_from_here "$W" containerd docker kubernetes-node container-toolkit-el apptainer containerd-rootless monitoring nerdctl
-recipe() { # NAME OVERLAYS [MORE]
-        cat >"$RECIPES/$1.json" <<R
-{
-        "name": "$1",
-        "base": {
-                "distro": "rocky", "release": "9",
-                "packages": [
-                        "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "util-linux", "gzip", "hostname", "systemd-sysv", "dracut"
-                ],
-                "repositories": { "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$fingerprint", "keep": true } }
-        },
+el_vendors
+el_from_here containerd docker kubernetes-node container-toolkit-el apptainer containerd-rootless monitoring nerdctl
+recipe() { # NAME OVERLAYS
+        el_recipe "$1" <<R
         "kernel": { "package": "kernel", "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check" },
         "overlays": $2,
-        "disk": { "formats": ["raw"] }${3:-}
-}
+        "disk": { "formats": ["raw"] }
 R
 }
 name=el-pods

@@ -16,9 +16,9 @@ source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/head.bash"
 source "$TOP/tests/e2e/vm.bash"
 source "$TOP/tests/e2e/cluster.bash"
+source "$TOP/tests/e2e/kubernetes.bash"
 source "$TOP/tests/e2e/gpu-doubles.bash"
 multus=multus-cni-4.2.1 whereabouts=whereabouts-0.7.0
-api=10.0.2.2 there=()
 
 # go_build FOLDER OUT PACKAGE…: by the Go that Kubernetes was compiled with.
 go_build() {
@@ -99,8 +99,7 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
         [[ -n ${KUBERNETES_SOURCE:-} ]] || { echo "KUBERNETES_SOURCE, an archive of Kubernetes' own source (Debian's 1.20 does not hand out CDI devices)"; exit 77; }
         for archive in $multus.tar.gz $whereabouts.tar.gz nvidia-container-toolkit-1.20.0.tar.xz; do have_source "$archive" || exit 77; done
         make_key
-        K=$("$TOP/tests/fixtures/kubernetes-build" "$(realpath -m "$BUILD")/kubernetes" 2>"$E2E/kubernetes.log") || { tail -n 20 "$E2E/kubernetes.log"; echo "not ok - Kubernetes is compiled"; exit 1; }
-        export K
+        kubernetes_compiled "$E2E/kubernetes.log"
         own_project
         from_sources "$PROJECT" container-toolkit-source || exit 1
         W=$E2E/packages
@@ -123,15 +122,7 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
                 [[ $s -eq 0 ]] || { tail -n 40 "$E2E/build.log"; exit 1; }
         done
 fi
-head_enter "$@"
-# shellcheck disable=SC2034 # vm.bash reads it
-PROJECT=$E2E/project
-trap 'stop_all; vm_end' EXIT
-mkdir -p "$HEAD/root/etc/head" && echo "no CA" >"$HEAD/root/etc/head/ca.pem"
-W=$HEAD/kubernetes
-source "$TOP/tests/fixtures/control-plane.bash"
-control_certificates systemd /etc/kubernetes/pki/ca.crt && control_server && control_rest && kubectl delete node control >/dev/null
-check "a control plane of Kubernetes $version runs" $? || { tail -n 3 "$W"/control/*.log; exit 1; }
+kubernetes_beside "$@"
 
 VM_IMAGE=$OUT/pods/pods.qcow2
 NVME=(--nvme 'count=2,size=1G' --memory 4G --cpus 2 --disk-size 10G)

@@ -12,8 +12,8 @@ if [[ -z ${KUBERNETES_INSIDE:-} ]]; then
         folder=$TOP/$BUILD/kubernetes
         [[ $BUILD != /* ]] || folder=$BUILD/kubernetes
         mkdir -p "$folder"
-        K=$("$TOP/tests/fixtures/kubernetes-build" "$folder" 2>"$folder/log") || { tail -n 20 "$folder/log"; echo "not ok - Kubernetes is compiled"; exit 1; }
-        export K
+        source "$TOP/tests/e2e/kubernetes.bash"
+        kubernetes_compiled "$folder/log"
         # Whatever runs inside ends with its first process; what kubelet made of cgroups and mounts stays until then.
         TMPDIR=$(mktemp -d)
         export TMPDIR
