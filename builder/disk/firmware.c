@@ -16,6 +16,9 @@
 
 #define HEAD_BYTES ((size_t) 1 << 20) /* tables end long before */
 #define DISK_BYTES ((off_t) 1 << 50)  /* no table says that there is more */
+#define MBR_ENTRIES 446               /* four of 16 bytes, each with its type at 4 */
+#define MBR_SIGNATURE 510
+#define MBR_GPT 0xee
 
 static bool is_esp(const Partition *p) {
         return streq(p->type, "C12A7328-F81F-11D2-BA4B-00A0C93EC93B") || streq(p->type, "0xef");
@@ -39,6 +42,21 @@ static int open_like(int fd) {
         return ftruncate(disk, DISK_BYTES) < 0 ? -errno : TAKE_FD(disk);
 }
 
+/* The MBR that a GPT has in front of it, so that nobody takes its disk for an empty one. */
+static int has_protective_mbr(int fd) {
+        uint8_t mbr[512] = {};
+        ssize_t n = read_at(fd, mbr, sizeof(mbr), 0);
+
+        if (n < 0)
+                return (int) n;
+        if (mbr[MBR_SIGNATURE] != 0x55 || mbr[MBR_SIGNATURE + 1] != 0xaa)
+                return false;
+        for (size_t entry = MBR_ENTRIES; entry < MBR_SIGNATURE; entry += 16)
+                if (mbr[entry + 4] == MBR_GPT)
+                        return true;
+        return false;
+}
+
 int table_has_esp(int fd) {
         _cleanup_partition_table_ PartitionTable table = {};
         _cleanup_close_ int disk = open_like(fd);
@@ -50,7 +68,10 @@ int table_has_esp(int fd) {
         for (size_t i = 0; i < table.n; i++)
                 if (is_esp(table.partitions + i))
                         return true;
-        return false;
+        if (streq(table.kind, "gpt"))
+                return false;
+        r = has_protective_mbr(fd);
+        return r > 0 ? -EUCLEAN : r;
 }
 
 /* `draft` gets the disk's beginning. */
@@ -78,5 +99,9 @@ int disk_wants_uefi(Tools *tools, const char *source, const char *driver, const 
                 return r;
         fd = image_draft_reopen(&head, folder);
         r = fd < 0 ? fd : table_has_esp(fd);
+        if (r == -EUCLEAN)
+                return log_error_errno(r,
+                                "%s: its partition table is a GPT, and the one at the disk's beginning is damaged, or is for other sectors than those of 512 bytes: fdisk, which takes the copy at the end, shows it and repairs it (command w)",
+                                source);
         return r < 0 ? log_error_errno(r, "%s: cannot read its partition table", source) : r;
 }

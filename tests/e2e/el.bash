@@ -19,7 +19,7 @@ el_programs() {
 }
 
 # EL_RELEASE: 8 for a distribution of bullseye's packages.
-el_repository() { "$TOP/tests/fixtures/el/make-el-repo" ${EL_RELEASE:+--release "$EL_RELEASE"} "${@:3}" "$2/parts/$1.lock.json" "$CACHE" "$2/site/os" >>"$2/log" 2>&1; }
+el_repository() { "$TOP/tests/fixtures/el/make-el-repo" ${EL_RELEASE:+--release "$EL_RELEASE"} ${SELINUX_POLICY:+--policy "$SELINUX_POLICY"} "${@:3}" "$2/parts/$1.lock.json" "$CACHE" "$2/site/os" >>"$2/log" 2>&1; }
 
 el_distribution() {
         mkdir -p "$2/parts" "$2/site"

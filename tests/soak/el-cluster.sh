@@ -80,6 +80,8 @@ say hostfile; for i in $(seq 60); do [ -s /etc/opt/oci-hpc/hostfile.tcp ] && bre
 say again; systemctl stop nfs-server slurmctld slurmdbd mariadb slapd munge; sleep 3; systemctl start mariadb munge slapd slurmdbd slurmctld nfs-server
 for i in $(seq 90); do [ "$(sinfo -h -N -t idle -o %N | wc -l)" = 1 ] && break; sleep 2; done; su - alice -c 'srun id -un'
 say pid; journalctl -b -u slurmdbd | grep -i 'pid *file'
+say enforced; getenforce; srun getenforce
+say denied; { journalctl -b -o cat -g 'avc: +denied'; srun journalctl -b -o cat -g 'avc: +denied'; } | grep -vE 'comm="(systemd|systemd-[a-z-]*|\([a-z-]*\))"'
 say end
 C
 cluster_run "$E2E/cluster.json"

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Ten builds of each of three locks, each of them somewhere else: another folder, user, umask, time zone, language, clock, host name, number of
-# processors. (A kernel of another name cannot be had: Debian's libc6 takes none that calls itself 2.6, setarch(8) knows no other.) A disk by its
-# bytes and layers, trees by what their layers are. All ten are equal, or the stage that is not is named.
+# Eleven builds of each of three locks, each of them somewhere else: another folder, user, umask, time zone, language, clock, host name, number of
+# processors; and another machine, with a kernel, a processor and a distribution of its own, which has nothing of here but imgbuild, the recipes and their
+# downloads. A disk by its bytes and layers, trees by what their layers are. All are equal, or the stage that is not is named.
 #
-# WAYS="9"  only some of the ways (1 to 9) against the first
+# WAYS="9"  only some of the ways (1 to 10) against the first
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/fixtures/user.bash"
@@ -70,9 +70,65 @@ one() { # NAME WAY
         *) build_as "$1" ;;
         esac
 }
+
+# The other machine is an image of ours, with what imgbuild needs of a host, emulated.
+machine_made() {
+        cat >"$RECIPES/machine.json" <<'R'
+{ "name": "machine", "base": { "distro": "debian", "release": "trixie" }, "overlays": ["node-base"],
+  "kernel": { "package": "linux-image-cloud-amd64", "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check" },
+  "packages": ["python3", "curl", "mmdebstrap", "bubblewrap", "uidmap", "gpgv", "libjson-c5", "libcurl4t64", "libssl3t64", "libblkid1", "libarchive13t64", "libseccomp2",
+          "libzstd1", "libyaml-0-2", "libp11-kit0", "libext2fs2t64", "libcom-err2", "libguestfs0t64"],
+  "disk": { "formats": ["raw"] } }
+R
+        build machine >>"$W/log" 2>&1
+}
+# on_machine: what layers_of and sums_of have of each, in $W/said, and how the builds ended.
+on_machine() {
+        local M=$W/machine port log=$W/machine.log
+        mkdir -p "$M/site" "$M/in/store"
+        cp -r "$PROJECT" "$M/in/place"
+        cp "$IMGBUILD" "$M/in/imgbuild"
+        for lock in "${locks[@]}" tools tools-el; do [[ ! -e $RECIPES/$lock.lock.json ]] || blobs_of "$RECIPES/$lock.lock.json" "$M/in/store"; done
+        {
+                echo 'cd /srv; IMGBUILD=/srv/imgbuild P=/srv/place S=/srv/store W=/srv U=/nowhere'
+                declare -f tree_sum layers_of sums_of build_as
+                echo 'uname -srm; sed -n "s/^PRETTY_NAME=//p" /etc/os-release; grep -m 1 "^model name" /proc/cpuinfo'
+                echo "for name in ${locks[*]}; do"
+                echo 'build_as $name; echo "== $name $?"; sums_of $P/images/$name.json $S $P/out/$name; done; echo "== end"; tail -n 20 /srv/log >&2'
+        } >"$M/in/run"
+        tar -C "$M/in" -cf "$M/site/in.tar" .
+        python3 "$TOP/tests/fixtures/httpd" "$M/site" "$M/port" &
+        local server=$!
+        for _ in $(seq 200); do [[ -s $M/port ]] && break; sleep 0.05; done
+        port=$(<"$M/port")
+        # Its clock is right, its disk and memory are large enough, and it has no way out that the builds would use.
+        (cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/machine/machine.raw" --cache "$CACHE" --offline --progress plain --disk-size 24G --memory 6G --timeout 7200 \
+                -- "curl -sS http://10.0.2.2:$port/in.tar | tar -C /srv -x && bash /srv/run") >"$W/said" 2>"$log"
+        local s=$?
+        kill "$server"
+        rm -rf "$M"
+        [[ $s -eq 0 ]] && grep -qx '== end' "$W/said" && return 0
+        tail -n 30 "$log" "$W/said"
+        return 1
+}
 user_begin
 has_user=$?
-for way in 0 ${WAYS:-$(seq 9)}; do
+for way in 0 ${WAYS:-$(seq 10)}; do
+        if [[ $way -eq 10 ]]; then
+                machine_made && on_machine
+                check "another machine is made, and builds" $?
+                other=$(sed -n 1p "$W/said") here=$(uname -srm)
+                [[ -n $other && $other != "$here" ]]
+                check "… with another kernel: $other, here $here" $?
+                for name in "${locks[@]}"; do
+                        sed -n "/^== $name 0\$/,/^== /{/^== /!p}" "$W/said" >"$W/$name.10"
+                        [[ -s $W/$name.10 ]] && diff "$W/$name.0" "$W/$name.10" >"$W/diff"
+                        s=$?
+                        check "$name, the same bytes: another machine, kernel and distribution" $s
+                        [[ $s -eq 0 ]] || sed 's/^/# /' "$W/diff"
+                done
+                continue
+        fi
         P=$W/place-$way S=$store
         [[ $way -ne 6 ]] || P="$W/a place, with a räther long name/$(printf 'deep/%.0s' {1..20})"
         if [[ $way -eq 9 ]]; then

@@ -42,6 +42,17 @@ static void test_mbr_without_is_not(void **state _unused_) {
         assert_false(has_esp("label: dos\nsize=100M, type=L, bootable\n,,E\nsize=50M\n"));
 }
 
+/* Of the header, which its sum covers; the copy at the disk's end is not among what is read. */
+static void test_a_damaged_gpt_is_no_disk_without_one(void **state _unused_) {
+        static const char damage[64];
+        _cleanup_close_ int fd = -EBADF;
+
+        assert_true(has_esp("label: gpt\nsize=100M, type=uefi\nsize=1G\n"));
+        fd = open("disk", O_RDWR | O_CLOEXEC);
+        assert_int_equal(pwrite(fd, damage, sizeof(damage), 512), sizeof(damage));
+        assert_int_equal(table_has_esp(fd), -EUCLEAN);
+}
+
 static void test_a_disk_without_a_table_is_not(void **state _unused_) {
         _cleanup_close_ int fd = open("disk", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 
@@ -57,6 +68,7 @@ int main(void) {
                 TEST(gpt_without_is_not),
                 TEST(mbr_with_an_efi_system_partition_is_for_uefi),
                 TEST(mbr_without_is_not),
+                TEST(a_damaged_gpt_is_no_disk_without_one),
                 TEST(a_disk_without_a_table_is_not),
         };
 
