@@ -9,6 +9,7 @@
 
 #include "shared/file-util.h"
 #include "shared/log.h"
+#include "shared/probe.h"
 #include "shared/strv.h"
 
 #include <sys/mman.h>
@@ -16,9 +17,6 @@
 
 #define HEAD_BYTES ((size_t) 1 << 20) /* tables end long before */
 #define DISK_BYTES ((off_t) 1 << 50)  /* no table says that there is more */
-#define MBR_ENTRIES 446               /* four of 16 bytes, each with its type at 4 */
-#define MBR_SIGNATURE 510
-#define MBR_GPT 0xee
 
 static bool is_esp(const Partition *p) {
         return streq(p->type, "C12A7328-F81F-11D2-BA4B-00A0C93EC93B") || streq(p->type, "0xef");
@@ -42,19 +40,19 @@ static int open_like(int fd) {
         return ftruncate(disk, DISK_BYTES) < 0 ? -errno : TAKE_FD(disk);
 }
 
-/* The MBR that a GPT has in front of it, so that nobody takes its disk for an empty one. */
-static int has_protective_mbr(int fd) {
-        uint8_t mbr[512] = {};
-        ssize_t n = read_at(fd, mbr, sizeof(mbr), 0);
+/* The MBR that a GPT has in front of it, and no GPT. */
+static int is_protective_mbr_alone(int disk) {
+        _cleanup_probe_ blkid_probe probe = blkid_new_probe();
+        const char *type;
 
-        if (n < 0)
-                return (int) n;
-        if (mbr[MBR_SIGNATURE] != 0x55 || mbr[MBR_SIGNATURE + 1] != 0xaa)
-                return false;
-        for (size_t entry = MBR_ENTRIES; entry < MBR_SIGNATURE; entry += 16)
-                if (mbr[entry + 4] == MBR_GPT)
-                        return true;
-        return false;
+        if (!probe)
+                return -ENOMEM;
+        if (blkid_probe_set_device(probe, disk, 0, 0) < 0)
+                return -EIO;
+        blkid_probe_enable_partitions(probe, true);
+        blkid_probe_enable_superblocks(probe, false);
+        return blkid_do_probe(probe) == 0 &&
+               blkid_probe_lookup_value(probe, "PTTYPE", &type, NULL) == 0 && streq(type, "PMBR");
 }
 
 int table_has_esp(int fd) {
@@ -68,9 +66,7 @@ int table_has_esp(int fd) {
         for (size_t i = 0; i < table.n; i++)
                 if (is_esp(table.partitions + i))
                         return true;
-        if (streq(table.kind, "gpt"))
-                return false;
-        r = has_protective_mbr(fd);
+        r = is_protective_mbr_alone(disk);
         return r > 0 ? -EUCLEAN : r;
 }
 

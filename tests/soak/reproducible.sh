@@ -37,9 +37,14 @@ for name in "${locks[@]}"; do
         [[ $s -eq 0 ]] || { tail -n 20 "$W/log"; exit 1; }
 done
 
+# downloads STORE [copied]: it gets those of all locks, the tools' too.
+downloads() {
+        local lock
+        for lock in "${locks[@]}" tools tools-el; do [[ ! -e $RECIPES/$lock.lock.json ]] || blobs_of "$RECIPES/$lock.lock.json" "$@"; done
+}
 # One store for all of root's: its tools tree is made once, the layers of what is built go each time.
 store=$W/store
-for lock in "${locks[@]}" tools tools-el; do [[ ! -e $RECIPES/$lock.lock.json ]] || blobs_of "$RECIPES/$lock.lock.json" "$store"; done
+downloads "$store"
 layers_of() { # RECIPE.json STORE: stage, digest; root takes no store that is a user's
         local as=("$IMGBUILD")
         [[ $2 != "$U"/* ]] || as=(as_user "$U/home/imgbuild")
@@ -82,13 +87,13 @@ machine_made() {
 R
         build machine >>"$W/log" 2>&1
 }
-# on_machine: what layers_of and sums_of have of each, in $W/said, and how the builds ended.
+# on_machine: its kernel, distribution and processor, and of each lock how its build ended and what sums_of says, in $W/said.
 on_machine() {
-        local M=$W/machine port log=$W/machine.log
+        local M=$W/machine server s
         mkdir -p "$M/site" "$M/in/store"
         cp -r "$PROJECT" "$M/in/place"
         cp "$IMGBUILD" "$M/in/imgbuild"
-        for lock in "${locks[@]}" tools tools-el; do [[ ! -e $RECIPES/$lock.lock.json ]] || blobs_of "$RECIPES/$lock.lock.json" "$M/in/store"; done
+        downloads "$M/in/store"
         {
                 echo 'cd /srv; IMGBUILD=/srv/imgbuild P=/srv/place S=/srv/store W=/srv U=/nowhere'
                 declare -f tree_sum layers_of sums_of build_as
@@ -98,37 +103,36 @@ on_machine() {
         } >"$M/in/run"
         tar -C "$M/in" -cf "$M/site/in.tar" .
         python3 "$TOP/tests/fixtures/httpd" "$M/site" "$M/port" &
-        local server=$!
+        server=$!
         for _ in $(seq 200); do [[ -s $M/port ]] && break; sleep 0.05; done
-        port=$(<"$M/port")
-        # Its clock is right, its disk and memory are large enough, and it has no way out that the builds would use.
         (cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/machine/machine.raw" --cache "$CACHE" --offline --progress plain --disk-size 24G --memory 6G --timeout 7200 \
-                -- "curl -sS http://10.0.2.2:$port/in.tar | tar -C /srv -x && bash /srv/run") >"$W/said" 2>"$log"
-        local s=$?
+                -- "curl -sS http://10.0.2.2:$(<"$M/port")/in.tar | tar -C /srv -x && bash /srv/run") >"$W/said" 2>"$W/machine.log"
+        s=$?
         kill "$server"
         rm -rf "$M"
         [[ $s -eq 0 ]] && grep -qx '== end' "$W/said" && return 0
-        tail -n 30 "$log" "$W/said"
+        tail -n 30 "$W/machine.log" "$W/said"
         return 1
+}
+another_machine() {
+        local name other here s
+        machine_made && on_machine
+        check "another machine is made, and builds" $?
+        other=$(sed -n 1p "$W/said") here=$(uname -srm)
+        [[ -n $other && $other != "$here" ]]
+        check "… with another kernel: $other, here $here" $?
+        for name in "${locks[@]}"; do
+                sed -n "/^== $name 0\$/,/^== /{/^== /!p}" "$W/said" >"$W/$name.10"
+                [[ -s $W/$name.10 ]] && diff "$W/$name.0" "$W/$name.10" >"$W/diff"
+                s=$?
+                check "$name, the same bytes: another machine, kernel and distribution" $s
+                [[ $s -eq 0 ]] || sed 's/^/# /' "$W/diff"
+        done
 }
 user_begin
 has_user=$?
 for way in 0 ${WAYS:-$(seq 10)}; do
-        if [[ $way -eq 10 ]]; then
-                machine_made && on_machine
-                check "another machine is made, and builds" $?
-                other=$(sed -n 1p "$W/said") here=$(uname -srm)
-                [[ -n $other && $other != "$here" ]]
-                check "… with another kernel: $other, here $here" $?
-                for name in "${locks[@]}"; do
-                        sed -n "/^== $name 0\$/,/^== /{/^== /!p}" "$W/said" >"$W/$name.10"
-                        [[ -s $W/$name.10 ]] && diff "$W/$name.0" "$W/$name.10" >"$W/diff"
-                        s=$?
-                        check "$name, the same bytes: another machine, kernel and distribution" $s
-                        [[ $s -eq 0 ]] || sed 's/^/# /' "$W/diff"
-                done
-                continue
-        fi
+        if [[ $way -eq 10 ]]; then another_machine; continue; fi
         P=$W/place-$way S=$store
         [[ $way -ne 6 ]] || P="$W/a place, with a räther long name/$(printf 'deep/%.0s' {1..20})"
         if [[ $way -eq 9 ]]; then
@@ -138,7 +142,7 @@ for way in 0 ${WAYS:-$(seq 10)}; do
         mkdir -p "$P"
         cp -r "$PROJECT/." "$P/"
         if [[ $way -eq 9 ]]; then
-                for lock in "${locks[@]}" tools tools-el; do [[ ! -e $RECIPES/$lock.lock.json ]] || blobs_of "$RECIPES/$lock.lock.json" "$S" copied; done
+                downloads "$S" copied
                 chown -R 64321:64321 "$U/home"
         fi
         for name in "${locks[@]}"; do
