@@ -31,6 +31,10 @@ difference=$(diff "$TOP/docs/reason-codes.md" <("$TOP/$BUILD/firstboot/firstboot
 [[ -z $difference ]]
 check "docs/reason-codes.md is what firstboot-codes prints (make docs/reason-codes.md)" $?
 [[ -n $difference ]] && head -20 <<<"# $difference"
+difference=$(diff <(sed -n '/^| Key | Type/,/^$/{/^|/p}' "$TOP/docs/node-config.md") <("$TOP/$BUILD/firstboot/firstboot-codes" keys))
+[[ -z $difference ]]
+check "all keys of docs/node-config.md are what firstboot-codes prints (firstboot-codes keys)" $?
+[[ -n $difference ]] && head -20 <<<"# $difference"
 
 verbs=$("$TOP/$BUILD/firstboot/firstbootctl" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p')
 options=$("$TOP/$BUILD/firstboot/firstbootctl" --help | grep -oE -e '--[a-z-]+' | sort -u)

@@ -166,6 +166,16 @@ echo 128 >"$NODE/proc/sys/net/core/somaxconn"
 probe host
 check "one that was changed since is told of, and lets pass" test "$rc ${err%%:*}" = "0 host.sysctl"
 
+mkdir -p "$NODE/sys/fs/selinux/booleans"
+echo "0 0" >"$NODE/sys/fs/selinux/booleans/b"
+document '"host":{"selinux_booleans":{"b":true}}'
+probe host
+check "an SELinux boolean that was switched since is told of, and lets pass" test "$rc ${err%%:*}" = "0 host.selinux"
+echo "1 1" >"$NODE/sys/fs/selinux/booleans/b"
+probe host --json
+check "… and is well once it is on" test "$rc $(step_of host status)" = "0 done"
+rm -r "$NODE/sys/fs/selinux"
+
 scratch='"scratch":{"mount_point":"'$NODE'/mnt"}'
 document "$scratch"
 probe scratch --json

@@ -100,6 +100,29 @@ check "host: what is not mounted cannot be grown, and is told" verdict "failed h
 config '{"host":{"grow_root":false,"firewall":"keep","sysctl":{"net.core.nonsense":1}}}'
 run_step host
 check "host: an unknown kernel setting fails" test "$(result code) $rc" = "host.sysctl 1"
+# SELinux's booleans: none where it is off, those that are configured, and home folders' where they come by NFS.
+homes='"mounts":[{"what":"s:/home","where":"/home","type":"nfs"},{"what":"s:/x","where":"/x","type":"lustre"}]'
+config '{"host":{"grow_root":false,"selinux_booleans":{"container_use_devices":true}},'"$homes"'}'
+run_step host
+check "host: without SELinux there are no booleans to switch" bash -c '[[ $1 == done && ! -e $2/sys/fs/selinux ]]' - "$(result status)" "$NODE"
+booleans=$NODE/sys/fs/selinux/booleans
+selinux() { mkdir -p "$booleans"; : >"$booleans/../commit_pending_bools"; for b in use_nfs_home_dirs container_use_devices; do echo "0 0" >"$booleans/$b"; done; }
+said() { (cd "$booleans" && head -qn 1 use_nfs_home_dirs container_use_devices ../commit_pending_bools | tr '\n' ';'); }
+selinux; run_step host
+check "host: SELinux's booleans are switched and put into force, homes' of itself" test "$(said) $(result status)" = "1;1;1; done"
+config '{"host":{"grow_root":false},"mounts":[{"what":"s:/home","where":"/homes","type":"nfs"},{"what":"s:/home","where":"/home/x","type":"lustre"}]}'
+selinux; run_step host
+check "host: … not where a mount is no NFS, or no home folders" test "$(said) $(result status)" = "0 0;0 0; done"
+config '{"host":{"grow_root":false,"selinux_booleans":{"use_nfs_home_dirs":false}},'"$homes"'}'
+selinux; echo "1 1" >"$booleans/use_nfs_home_dirs"; run_step host
+check "host: … and not where the configuration says no" test "$(said) $(result status)" = "0;0 0;1; done"
+config '{"host":{"grow_root":false,"selinux_booleans":{"no_such":true,"../enforce":false}}}'
+selinux; echo 1 >"$booleans/../enforce"; run_step host
+check "host: a boolean that the policy has not degrades, and none leads out of its folder" test "$(result status) $(result code) $(cat "$booleans/../enforce")" = "degraded host.selinux 1"
+config '{"host":{"grow_root":false},'"$homes"'}'
+selinux; rm "$booleans/use_nfs_home_dirs"; run_step host
+check "host: a policy without homes' is no finding" verdict "done "
+rm -r "$NODE/sys/fs/selinux"
 config '{"host":{"grow_root":false,"firewall":"on"}}'
 rm "$NODE/etc/systemd/system/firewalld.service"
 run_step host

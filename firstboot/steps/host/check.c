@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Kernel settings as they are now. A daemon that tunes may have changed one since: that is worth
- * telling, and no reason to take a node out of service. */
+/* Kernel settings and SELinux's booleans as they are now. A daemon that tunes may have changed one
+ * since: that is worth telling, and no reason to take a node out of service. */
 
 #include "shared/file-util.h"
 #include "steps/host/read-only.h"
+#include "steps/host/selinux.h"
 #include "steps/host/sysctl.h"
 #include "steps/steps.h"
 
@@ -23,11 +24,16 @@ static bool same_words(const char *a, const char *b) {
 
 int host_check(StepContext *c) {
         json_object *map = json_get(c->section, "sysctl");
+        int booleans;
 
         if (host_is_read_only())
                 return host_fail_read_only(c);
+        booleans = selinux_booleans_check(c);
+        if (booleans < 0)
+                return booleans;
         if (!map)
-                return step_skip(c, "no kernel settings are configured");
+                return booleans > 0 ? step_done(c, "SELinux's booleans as configured")
+                                    : step_skip(c, "no kernel settings are configured");
         json_object_object_foreach (map, key, value) {
                 _cleanup_free_ char *path = host_sysctl_path(key), *now = NULL;
                 const char *wanted = json_object_get_string(value);

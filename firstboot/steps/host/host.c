@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* The machine itself: host name, time zone, firewall, root file system grown to its disk, kernel
- * settings, limits. */
+ * settings, SELinux's booleans, limits. */
 
 #include "contract/paths.h"
 #include "shared/file-util.h"
@@ -12,6 +12,7 @@
 #include "steps/host/grow.h"
 #include "steps/host/metadata-guard.h"
 #include "steps/host/read-only.h"
+#include "steps/host/selinux.h"
 #include "steps/host/sysctl.h"
 #include "steps/steps.h"
 
@@ -64,18 +65,17 @@ static int set_timezone(StepContext *c, sd_bus *bus, const char *zone) {
 
 static int apply_sysctl(StepContext *c, const char *name, const char *value) {
         _cleanup_free_ char *path = host_sysctl_path(name);
-        _cleanup_close_ int fd = -EBADF;
+        int r;
 
         if (!path)
                 return -ENOMEM;
         if (strstr(path, "/.."))
                 return step_fail(c, "host.sysctl", "%s is no kernel setting", name);
 
-        /* Without O_CREAT: a key that this kernel does not have is an error, not a new file. */
-        fd = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC);
-        if (fd < 0 || dprintf(fd, "%s\n", value) < 0)
-                return step_fail(c, "host.sysctl", "%s = %s not set: %s", name, value,
-                                strerror(errno));
+        r = host_put_setting(path, value);
+        if (r < 0)
+                return step_fail(
+                                c, "host.sysctl", "%s = %s not set: %s", name, value, strerror(-r));
         return 0;
 }
 
@@ -172,6 +172,7 @@ int host_run(StepContext *c) {
                 note(&r, metadata_guard_apply(c, bus));
         if (sysctl)
                 note(&r, set_sysctl(c, sysctl));
+        note(&r, selinux_booleans_apply(c));
         if (limits)
                 note(&r, set_limits(c, limits));
         if (json_get_bool(c->section, "grow_root", true))

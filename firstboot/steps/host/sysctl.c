@@ -6,6 +6,8 @@
 #include "steps/host/sysctl.h"
 #include "contract/paths.h"
 
+#include <fcntl.h>
+
 char *host_sysctl_path(const char *name) {
         _cleanup_free_ char *file = strdup(name);
 
@@ -16,4 +18,10 @@ char *host_sysctl_path(const char *name) {
                 for (char *p = file; *p; p++)
                         *p = *p == '.' ? '/' : *p == '/' ? '.' : *p;
         return fb_pathf("/proc/sys/%s", file);
+}
+
+int host_put_setting(const char *path, const char *value) {
+        _cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC);
+
+        return fd < 0 || dprintf(fd, "%s\n", value) < 0 ? -errno : 0;
 }
