@@ -17,6 +17,7 @@
 #include "steps/scratch/fstab.h"
 #include "steps/scratch/half-made.h"
 #include "steps/scratch/hold.h"
+#include "steps/scratch/label.h"
 #include "steps/scratch/machine.h"
 #include "steps/scratch/record.h"
 #include "steps/scratch/user-data.h"
@@ -399,6 +400,7 @@ int scratch_run(StepContext *c) {
         r = mount_it(&s, device);
         if (r < 0)
                 return r;
+        scratch_label(s.mount_point);
         r = open_for_use(&s);
         if (r < 0)
                 return r;
