@@ -95,14 +95,19 @@ check "beside a package's there is nothing to do" $?
 
 # SELinux: once, whatever kinds of policy there are.
 fresh
-mkdir -p "$T"/etc/selinux/{targeted,mls}/contexts/files
+mkdir -p "$T"/etc/selinux/{targeted,mls}/contexts/files "$T/var/lib/selinux/targeted/active"
 touch "$T/etc/selinux/targeted/contexts/files/file_contexts.local.bin"
+for kind in targeted mls; do printf '/a\tsystem_u:object_r:%s:s0\n' cert_t bin_t >"$T/etc/selinux/$kind/contexts/files/file_contexts"; done
 mkdir -p "$T/etc/systemd/system"
 for overlay in apptainer kubernetes-node monitoring; do
         for unit in "$TOP/overlays/$overlay"/files/etc/systemd/system/*.service; do sed -E "s,^(Exec.*=)/usr/,\\1$T/usr/," "$unit" >"$T/etc/systemd/system/${unit##*/}"; done
 done
+mkdir -p "$T/usr/share/service-labels"
+printf '%s\tsystem_u:object_r:%s:s0\n' "$T/srv/cluster(/.*)?" cert_t /srv/x no_such_t >"$T/usr/share/service-labels/site"
 run service-labels/label.sh && run service-labels/label.sh
-[[ $(sed "s,^$T,," "$T/etc/selinux/targeted/contexts/files/file_contexts.local" | sort | uniq -c | awk '{ print $1, $2 }' | tr '\n' ' ') == "1 /usr/lib/kubernetes/.* 1 /usr/lib/monitoring/.* 1 /usr/lib/scratch-folder/.* " &&
+[[ $(sed "s,^$T,," "$T/etc/selinux/targeted/contexts/files/file_contexts.local" | sort | uniq -c | awk '{ print $1, $2 }' | tr '\n' ' ') == "1 /srv/cluster(/.*)? 1 /usr/lib/kubernetes/.* 1 /usr/lib/monitoring/.* 1 /usr/lib/scratch-folder/.* " &&
         -e $T/etc/selinux/mls/contexts/files/file_contexts.local && ! -e $T/etc/selinux/targeted/contexts/files/file_contexts.local.bin ]]
-check "programs that systemd starts are labelled as such, once" $?
+check "programs that systemd starts are labelled as such, and places that overlays name, once" $?
+cmp -s "$T/var/lib/selinux/targeted/active/file_contexts.local" "$T/etc/selinux/targeted/contexts/files/file_contexts.local" && [[ -z $(find "$T/var/lib/selinux" -path '*mls*') ]]
+check "… in semanage's own files, too, which writes the others anew, and a type that the policy has not is left out" $?
 exit $rc

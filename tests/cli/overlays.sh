@@ -157,10 +157,16 @@ for path in glob.glob("overlays/*/files/**/systemd/system/**/*.[cst]*", recursiv
     found += len(programs)
     if programs and ("/files/etc/systemd/" not in path or "service-labels" not in needs(path.split("/")[1])):
         faults.append(path)
+for path in glob.glob("overlays/*/files/usr/share/service-labels/*"):
+    # As file_contexts has it, with tabs; the name is the overlay's.
+    name, lines = path.split("/")[1], open(path).read().splitlines()
+    line = r"/[^\t ]*\t(-[-bcdpls]\t)?system_u:object_r:[a-z_]+_t:s0"
+    if path.split("/")[-1] != name or "service-labels" not in needs(name) or not lines or not all(re.fullmatch(line, x) for x in lines):
+        faults.append(path)
 print(*(f"# {f}" for f in faults), sep="\n", end="\n" if faults else "")
 sys.exit(bool(faults) or found < 10)
 P
-check "programs that systemd starts are labelled alike" $?
+check "programs that systemd starts are labelled alike, and places that overlays name by lines that count" $?
 folder=$(sed -n 's/^FOLDER=//p' overlays/rootless-common/files/etc/rootless.conf)
 grep -q "^rootless_storage_path = \"${folder:?}/" overlays/podman/files/etc/containers/storage.conf
 check "podman's images are in the folders that rootless-common makes" $?

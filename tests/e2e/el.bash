@@ -10,6 +10,8 @@
 #                             W/site/vendor; the command has its way with W/vendor before
 #   el_from_here OVERLAY…     these overlays take theirs from there
 #   el_repository PARTS W [OPTION…]   makes the repository again, as make-el-repo takes options
+#   not_newer                 of SELinux's denials those that are none of systemd's and agetty's (TIOCSLCKTRMIOS): that distribution's are newer than
+#                             EL's, and so ask for what its policy does not know
 
 el_programs() {
         local program
@@ -77,3 +79,5 @@ el_from_here() {
                 check "$overlay has its own from here" $?
         done
 }
+
+not_newer() { grep -vE 'comm="(systemd|systemd-[a-z-]*|\([a-z-]*\))"|\{ checkpoint_restore \} .*comm="agetty"'; }

@@ -2,7 +2,9 @@
 # Containers and Kubernetes of family el: every overlay of theirs on an EL-like distribution of Debian's packages as RPMs. The packages of Docker, Kubernetes,
 # NVIDIA and Apptainer are doubles under their names (tests/fixtures/el/containers), made of Debian's own programs where those have them: containerd,
 # runc, dockerd, buildx, Podman, rootlesskit, node_exporter and CNI's plugins are real. First a tree with all of them, and what its checks find; then a disk of a
-# Kubernetes node, booted until it is ready, where containerd and a user's Podman run a container each.
+# Kubernetes node, booted until it is ready, where containerd and a user's Podman run a container each; and one of a node with local disks.
+#
+# SELINUX_POLICY=FOLDER  as in soak/el-disk
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
@@ -10,9 +12,10 @@ source "$TOP/tests/e2e/el.bash"
 el_project el-pods-parts
 el_vendors
 el_from_here containerd docker kubernetes-node container-toolkit-el apptainer containerd-rootless monitoring nerdctl
-recipe() { # NAME OVERLAYS
-        el_recipe "$1" <<R
-        "kernel": { "package": "kernel", "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check" },
+recipe() { # NAME OVERLAYS [PACKAGE…]
+        el_recipe "$1" "${@:3}" <<R
+        "kernel": { "package": "kernel", "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check security=selinux" },
+        "node": { "scratch": { "models": ["QEMU*"] } },
         "overlays": $2,
         "disk": { "formats": ["raw"] }
 R
@@ -83,24 +86,54 @@ in_tree 'readlink /opt/cni/bin; grep ^version /etc/containerd/config.toml; conta
 [[ $(<"$W/said") == $'/usr/libexec/cni\nversion = 2\ndisabled_plugins = []\ndocker-ce.repo\nos.repo' ]]
 said "… finds CNI's plugins where Enterprise Linux has them, and has its CRI plugin" $?
 
-# A disk, booted: no local disks, so scratch is on its root.
-recipe el-kubernetes '["firstboot", "kubernetes-node", "monitoring", "podman", "docker", "scratch-on-root", "slim"]'
-build el-kubernetes >>"$W/log" 2>&1
-s=$?
-check "a disk of a Kubernetes node with Podman and Docker is baked, every check passed" $s
-[[ $s -eq 0 ]] || { tail -n 60 "$W/log"; exit 1; }
+# Disks, booted. Both with SELinux: without SELINUX_POLICY it only tells.
+packages=(selinux-policy-targeted libselinux-utils policycoreutils tar)
+# baked TEXT NAME OVERLAYS
+baked() {
+        recipe "$2" "$3" "${packages[@]}"
+        build "$2" >>"$W/log" 2>&1
+        local s=$?
+        check "$1 is baked, every check passed" $s
+        [[ $s -eq 0 ]] || { tail -n 60 "$W/log"; exit 1; }
+}
+# boots TEXT NAME [OPTION…]: with what it says in $W/commands
+boots() {
+        (cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/$2/$2.raw" --cache "$CACHE" --offline --progress plain --until ready --timeout 1800 --save "$W/save" "${@:3}" -- "$(cat "$W/commands")") \
+                >"$W/booted" 2>"$W/boot.log"
+        local s=$?
+        check "$1" $s
+        [[ $s -eq 0 ]] || { tail -n 40 "$W/boot.log" "$W/booted"; exit 1; }
+}
+part() { sed -n "/^== $1\$/,/^== /{/^== /!p}" "$W/booted"; }
+# booted TEXT PART PATTERN
+booted() {
+        # shellcheck disable=SC2053 # a pattern
+        [[ $(part "$2") == $3 ]]
+        local s=$?
+        check "$1" $s
+        [[ $s -eq 0 ]] || part "$2" | sed 's/^/# /'
+}
+enforced() {
+        [[ -n ${SELINUX_POLICY:-} ]] || return 0
+        booted "… with SELinux enforcing, by EL's own policy, where containers' programs are what it takes them for" enforced \
+                $'Enforcing\ncontainerd container_runtime_t\ndockerd container_runtime_t\nfirstbootd unconfined_service_t'
+        ! part denied | not_newer
+        check "… and nothing was denied but what EL's older parts do not ask for" $?
+}
+user=$'usera:655360000:65536\n/mnt/localdisk/rootless/10000/storage crun v2\nran as 0 0 10000 1 1 655360000 65536'
+
 {
         declare -f small_image
         cat <<'C'
 on() { "${@:2}"; }
 say() { echo "== $1"; }
 until [ "$(systemctl is-active docker)" = active ] || [ $((n++)) -gt 120 ]; do sleep 1; done
-say units; for u in containerd docker prometheus-node-exporter kubelet; do echo "$u $(systemctl is-active $u) $(systemctl is-enabled $u)"; done
+say units; for u in containerd docker prometheus-node-exporter kubelet; do echo "$u $(systemctl is-active $u) $(systemctl is-enabled $u 2>/dev/null)"; done
 say failed; systemctl --failed --plain --no-legend
 say modules; for m in overlay br_netfilter; do [ -d /sys/module/$m ] && echo $m; done; cat /proc/sys/net/bridge/bridge-nf-call-iptables
 say cri; ctr plugins ls 2>&1 | grep -E 'cri +.*ok|cri +ok' | wc -l
 say metrics; exec 3<>/dev/tcp/127.0.0.1/9100; printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3; grep -oE '^(firstboot_node_state|node_uname_info)[^ {]*' <&3 | sort -u | head -n 2
-say docker; docker info --format '{{.DockerRootDir}} {{.Driver}}' 2>&1; findmnt -n -o FSROOT -M /mnt/localdisk
+say docker; docker info --format '{{.DockerRootDir}} {{.Driver}}' 2>&1; findmnt -n -o FSROOT,SOURCE -M /mnt/localdisk
 small_image /root/small; tar -C /root/small -cf /tmp/small.tar .
 podman import -q /tmp/small.tar localhost/small:1 >/dev/null 2>&1; podman save -q -o /tmp/small-image.tar localhost/small:1 >/dev/null 2>&1
 say containerd; ctr -n k8s.io images import /tmp/small-image.tar >/dev/null && ctr -n k8s.io run --rm localhost/small:1 one sh -c 'echo "ran as $(id -u)"' 2>&1
@@ -110,30 +143,31 @@ grep usera /etc/subuid
 as() { runuser -u usera -- env HOME=/home/usera XDG_RUNTIME_DIR=/run/user/10000 DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/10000/bus bash -c "cd; $1" 2>/root/err || { echo "exit code $?"; tail -n 5 /root/err; }; }
 as 'podman import -q /tmp/small.tar localhost/small:1 >/dev/null; podman info --format "{{.Store.GraphRoot}} {{.Host.OCIRuntime.Name}} {{.Host.CgroupsVersion}}"'
 as 'podman run --rm --network=none localhost/small:1 sh -c "echo ran as \$(id -u); cat /proc/self/uid_map" | xargs'
+say enforced; getenforce; ps -eo label=,comm= | grep -E '(containerd|dockerd|firstbootd)$' | awk '{ split($1, l, ":"); print $2, l[3] }' | sort -u
+say labels; ls -dZ /mnt/localdisk /mnt/localdisk/docker /mnt/localdisk/rootless/10000/storage{,/overlay} | awk '{ split($1, l, ":"); print l[3] }'
+say denied; journalctl -b -o cat -g 'avc: +denied'
 say end
 C
 } >"$W/commands"
-(cd "$PROJECT" && exec "$IMGBUILD" boot "$OUT/el-kubernetes/el-kubernetes.raw" --cache "$CACHE" --offline --progress plain --until ready --timeout 1800 --save "$W/save" -- "$(cat "$W/commands")") \
-        >"$W/booted" 2>"$W/boot.log"
-s=$?
-check "it boots until the node is ready" $s
-[[ $s -eq 0 ]] || { tail -n 40 "$W/boot.log" "$W/booted"; exit 1; }
-part() { sed -n "/^== $1\$/,/^== /{/^== /!p}" "$W/booted"; }
-# booted NAME PART PATTERN
-booted() {
-        # shellcheck disable=SC2053 # a pattern
-        [[ $(part "$2") == $3 ]]
-        local s=$?
-        check "$1" $s
-        [[ $s -eq 0 ]] || part "$2" | sed 's/^/# /'
-}
+
+baked "a disk of a Kubernetes node with Podman and Docker" el-kubernetes '["firstboot", "kubernetes-node", "monitoring", "podman", "docker", "scratch-on-root", "slim"]'
+boots "it boots until the node is ready" el-kubernetes
 booted "… containerd, Docker and the exporter run, kubelet waits for its cluster" units $'containerd active enabled\ndocker active disabled\nprometheus-node-exporter active enabled\nkubelet inactive disabled'
 booted "… no unit has failed" failed ''
 booted "… modules and settings of pods' networks are there" modules $'overlay\nbr_netfilter\n1'
 booted "… containerd answers kubelet" cri '[1-9]*'
 booted "… the exporter shows the agent's figures" metrics $'firstboot_node_state\nnode_uname_info'
-booted "… Docker's images are on the scratch volume, which is on the root disk" docker $'/mnt/localdisk/docker overlay2\n/var/lib/localdisk'
+booted "… Docker's images are on the scratch volume, which is on the root disk" docker $'/mnt/localdisk/docker overlay2\n/var/lib/localdisk */dev/vda*'
 booted "… containerd runs a container" containerd 'ran as 0'
-booted "… so does a user's Podman, with ids of a rule and its data on the scratch volume" user \
-        $'usera:655360000:65536\n/mnt/localdisk/rootless/10000/storage crun v2\nran as 0 0 10000 1 1 655360000 65536'
+booted "… so does a user's Podman, with ids of a rule and its data on the scratch volume" user "$user"
+enforced
+
+# With local disks: their file system is new, and has no labels but those that it is given.
+baked "a disk for a machine with local disks" el-nvme '["firstboot", "containerd", "podman", "docker", "slim"]'
+boots "it boots until the node is ready" el-nvme --nvme 2
+booted "… Docker's images are on the volume of both" docker $'/mnt/localdisk/docker overlay2\n/ */dev/mapper/*'
+booted "… containerd runs a container" containerd 'ran as 0'
+booted "… so does a user's Podman, with its data there" user "$user"
+[[ -z ${SELINUX_POLICY:-} ]] || booted "… labelled as below /var/lib" labels $'var_lib_t\ncontainer_var_lib_t\ncontainer_var_lib_t\ncontainer_ro_file_t'
+enforced
 exit $rc
