@@ -42,7 +42,7 @@ done
 cat >"$E2E/cluster.json" <<'R'
 { "name": "el", "network": "10.78.0.0/24", "machines": [
   { "name": "head", "image": "el-head", "memory": "2G" },
-  { "name": "node", "count": 1, "image": "el-node", "memory": "1536M" } ] }
+  { "name": "node", "count": 1, "image": "el-node", "cpus": 2, "memory": "1536M" } ] }
 R
 cat >"$E2E/commands" <<'C'
 set -u
@@ -75,6 +75,15 @@ su - alice -c 'rm -f .ssh/known_hosts; timeout 100 ssh -o BatchMode=yes -o Stric
 say adopt; su - alice -c 'timeout 200 salloc -Q -n 1 sh -c "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes node1 hostname; ssh -o BatchMode=yes node1 cat /proc/self/cgroup"' |
         sed 's,.*/\(job_\)[0-9]*\(/step_extern\)/.*,\1\2,'
 srun authselect current --raw
+# From within the older of two jobs: which of them it is, the other end says (callerid), not the newer.
+say callerid; su - alice -c 'timeout 300 salloc -Q -n 1 sh' <<'J'
+other=$(sbatch --parsable -n 1 -o /dev/null --wrap "sleep 250")
+for i in $(seq 60); do [ "$(squeue -h -j "$other" -o %T)" = RUNNING ] && break; sleep 1; done
+squeue -h -j "$other" -o %T
+here=$(srun </dev/null ssh -n -o BatchMode=yes node1 cat /proc/self/cgroup | grep -oE 'job_[0-9]+')
+[ "$here" = "job_$SLURM_JOB_ID" ] && echo its own || echo "$here, from job_$SLURM_JOB_ID, beside job_$other"
+scancel "$other"
+J
 say time; srun sh -c 'chronyc -n sources | grep -c " 10.78.0.1 "'
 say labels; ls -dZ /usr/lib/hpc-head/new-cluster /usr/lib/cluster-ssh/join /var/lib/ldap /etc/openldap/slapd.d /etc/exports.d/hpc-head.exports | cut -d: -f3 | sort
 say topology; for i in $(seq 90); do [ -s /etc/slurm/topology.conf ] && break; sleep 2; done; cat /etc/slurm/topology.conf; su - alice -c 'srun hostname'
@@ -110,6 +119,7 @@ says "GPUs, /tmp of a job's own and power saving are in Slurm's configuration" g
 says "a job has /tmp and /var/tmp of its own" tmp $'/tmp: mine /var/tmp: mine\n2'
 says "the node's host key is known by the head's authority, and nobody comes in without a job" hosts $'1\nwithout a job 255'
 says "… with one he does, into its cgroup; authselect has a profile for it, and homes stay as the image says" adopt $'node1\njob_/step_extern\ncustom/slurm-adopt with-mkhomedir'
+says "… from within one of two jobs, into that" callerid $'RUNNING\nits own'
 says "the node asks the head for the time" time 1
 says "programs of services and what the head made have their labels" labels $'bin_t\nbin_t\nexports_t\nslapd_db_t\nslapd_db_t'
 says "topology.conf is made, and a job runs with it" topology $'SwitchName=all Switches=elsewhere\nSwitchName=elsewhere Nodes=node1\nnode1'
