@@ -2,6 +2,8 @@
 # A node of family el joins a real cluster: a disk of overlay kubernetes-node on the EL-like distribution, booted, and by the agent's step a member of a control
 # plane beside it. Kubernetes is Debian's 1.20, compiled from its source, or the version of KUBERNETES_SOURCE (tests/fixtures/kubernetes-build), as the RPMs that
 # the vendor would have; containerd, runc and CNI's plugins are Debian's. Then a fault, and a power cut.
+#
+# SELINUX_POLICY=FOLDER  as in soak/el-disk
 set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
@@ -20,8 +22,8 @@ if [[ -z ${HEAD_INSIDE:-} ]]; then
         el_from_here containerd kubernetes-node monitoring
         kubernetes_pods "$PROJECT" "$W" || { echo "not ok - the pause image is made"; exit 1; }
         # As rocky-9-kubernetes has it, without NFS.
-        el_recipe el-join <<R
-        "kernel": { "package": "kernel", "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check", "options": ["OVERLAY_FS", "BRIDGE_NETFILTER", "VETH", "VXLAN", "NF_CONNTRACK"] },
+        el_recipe el-join selinux-policy-targeted libselinux-utils policycoreutils <<R
+        "kernel": { "package": "kernel", "cmdline": "console=tty0 console=ttyS0,115200 no_timer_check security=selinux", "options": ["OVERLAY_FS", "BRIDGE_NETFILTER", "VETH", "VXLAN", "NF_CONNTRACK"] },
         "overlays": ["node-base", "storage", "firstboot", "kubernetes-node", "monitoring", "slim"],
         "node": { "host": { "firewall": "off" } },
         "disk": { "filesystem": "xfs", "formats": ["qcow2"] }
@@ -46,6 +48,12 @@ both_true() { [[ $(condition Ready) == True && $(condition GPUNodeReady) == True
 pod_is() { [[ $(kubectl get pod one -o 'jsonpath={.status.phase} {.spec.nodeName}') == "$1" ]]; }
 # told TEXT STATUS: and what the machine says where it failed
 told() { check "$1" "$2" || vm 'firstbootctl status; systemctl --failed; firstbootctl log kubernetes | tail -n 20; journalctl -u kubelet -n 20 --no-pager' | sed 's/^/# /'; }
+enforced() {
+        [[ -n ${SELINUX_POLICY:-} ]] || return 0
+        vm 'getenforce; ps -eo label=,comm= | grep -E "kubelet$|containerd$|pause$" | awk "{ split(\$1, l, \":\"); print \$2, l[3] }" | sort -u' >"$VM/said"
+        [[ $(<"$VM/said") == $'Enforcing\ncontainerd container_runtime_t\nkubelet kubelet_t\npause spc_t' ]] && ! vm "journalctl -b -o cat -g 'avc: +denied'" | not_newer
+        check "… with SELinux enforcing, by EL's own policy, and nothing denied but what EL's older parts do not ask for" $? || sed 's/^/# /' "$VM/said"
+}
 
 vm_on multi-user || exit 1
 [[ $(vm_settles 900) == ready ]]
@@ -91,6 +99,7 @@ vm 'firstbootctl rerun --wait scratch >/dev/null'
 limit=300 until_ lifted
 lifted
 told "once it is well again the node is back" $?
+enforced
 
 # The plug, in the middle of a pod's life.
 serial() { vm 'openssl x509 -in /var/lib/kubelet/pki/kubelet-client-current.pem -noout -subject -serial'; }
@@ -105,4 +114,5 @@ again
 told "… and Ready, the same member: its pod runs once more" $?
 [[ $(vm 'systemctl is-active kubelet; journalctl -b -u kubelet --no-pager | grep -c "bootstrap-kubelet.conf.*no such"') == $'active\n0' && $before == *system:node:el0*serial=* && $(serial) == "$before" && $(kubectl get nodes -o 'jsonpath={.items[*].metadata.name}') == el0 ]]
 check "… with the certificate it had" $? || { echo "# $before"; serial; }
+enforced
 exit "$rc"
