@@ -1,7 +1,7 @@
 #!/bin/sh
 # Programs of the agent's and of overlays' services (which are those in /etc/systemd/system) are labelled as a service's are in /usr/libexec. Below /usr/lib
 # the policy takes them for libraries, and they would run with no more rights than its init has. Files in /usr/share/service-labels are overlays' own lines
-# of file_contexts, for places that no policy knows; one whose type the policy has not is left out.
+# of file_contexts, for places that no policy knows; one whose type the policy has not is left out. A place that has a line keeps it: the last one would count.
 set -eu
 lines() {
         { [ ! -d /usr/lib/firstboot ] || echo /usr/lib/firstboot; sed -n 's,^Exec[A-Za-z]*=[-+!@:]*\(/usr/lib/[a-z0-9-]*\)/.*,\1,p' /etc/systemd/system/*.service /etc/systemd/system/*.d/*.conf 2>/dev/null; } |
@@ -13,7 +13,7 @@ add() {
         lines | while read -r line; do
                 type=${line##*:object_r:}
                 grep -qs ":${type%%:*}:" "$contexts/file_contexts" || continue
-                grep -qsxF "$line" "$1" || echo "$line" >>"$1"
+                sed 's/[[:space:]].*//' "$1" 2>/dev/null | grep -qxF "${line%%	*}" || echo "$line" >>"$1"
         done
 }
 for contexts in /etc/selinux/*/contexts/files; do
