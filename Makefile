@@ -88,7 +88,7 @@ define link_test
 endef
 
 unit_builder := $(call tests_of,builder)
-unit_builder_fuzz := $(call fuzz_tests,json recipe openpgp rpm-header rpm-version rpm-bdb sums minisig delta qcow2 ext4 json-each json-line initramfs)
+unit_builder_fuzz := $(call fuzz_tests,json recipe openpgp checksums rpm-header rpm-version rpm-bdb sums minisig delta qcow2 ext4 json-each json-line initramfs)
 # Programs that e2e tests ask for by name.
 builder_fixtures := $(BUILD)/tests/fixtures/damaged-disk
 

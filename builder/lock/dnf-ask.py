@@ -25,8 +25,8 @@ NAMESPACE = "{http://linux.duke.edu/metadata/repo}"
 # What dnf's solver reads; changelogs, databases and deltas are left out.
 WANTED = {"primary", "filelists", "group", "group_gz", "modules", "updateinfo"}
 
-
 SQLITE = b"SQLite format 3\0"
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*")  # dnf would take patterns and paths, too
 KERNEL = re.compile(r"(?:/usr)?/lib/modules/([^/]+)/vmlinuz$")
 
 
@@ -119,6 +119,7 @@ def choose(base, modules):
     import dnf.exceptions
     import dnf.module.module_base
 
+    modules = sorted({m.partition("/")[0] for m in modules})
     if not modules:
         return
     try:
@@ -129,6 +130,26 @@ def choose(base, modules):
         raise Unanswerable(f"the modules {', '.join(modules)} cannot be chosen together: {e}") from e
     except dnf.exceptions.Error as e:
         raise Unanswerable(f"the modules {', '.join(modules)} cannot be chosen: {e}") from e
+
+
+def of_profiles(base, specs):
+    """Names of the packages that profiles (NAME:STREAM/PROFILE) stand for, of the streams' newest versions."""
+    import dnf.module.module_base
+
+    names = []
+    for spec in specs:
+        module, _, profile = spec.partition("/")
+        found, _ = dnf.module.module_base.ModuleBase(base).get_modules(module)
+        newest = max((m for m in found if base._moduleContainer.isModuleActive(m.getId())), key=lambda m: m.getVersionNum())
+        chosen = newest.getProfiles(profile)
+        if not chosen:
+            there = ", ".join(sorted(p.getName() for p in newest.getProfiles()))
+            raise Unanswerable(f"the module {module} has no profile {profile}; " + (f"it has {there}" if there else "it has none at all"))
+        names += [name for p in chosen for name in p.getContent() if name not in names]
+    strange = [name for name in names if not NAME.fullmatch(name)]
+    if strange:
+        raise Unanswerable(f"a profile of {', '.join(specs)} has something that is no package's name: {strange[0][:60]!r}")
+    return names
 
 
 def exactly(base, package, offered):
@@ -223,7 +244,8 @@ def solve(question):
     for p in before:
         base.package_install(p)
     unknown = []
-    for spec in question["packages"]:
+    there = {p.name for p in before}
+    for spec in question["packages"] + [n for n in of_profiles(base, question["profiles"]) if n not in there]:
         try:
             base.install(spec)
         except dnf.exceptions.MarkingError:

@@ -240,20 +240,45 @@ static int check_signatures(const Dnf *d, const DnfRepository *q, const char *ab
                                : log_unsigned(q, s, json_object_array_get_idx(wrong, 0));
 }
 
-int dnf_solve(Dnf *d, const char *id, char *const *packages, const Lock *l, LockedStage *s) {
+static int append_profiles(json_object *list, const Repository *repositories, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                STRV_FOREACH (module, repositories[i].modules)
+                        if (strchr(*module, '/') && append_names(list, ARGV(*module)) < 0)
+                                return -ENOMEM;
+        return 0;
+}
+
+/* A module's profile stands for packages: of the stage whose repository names it. */
+static int add_profiles(const Dnf *d, const PackageRequest *q, json_object *question) {
+        const Recipe *recipe = d->recipe;
+        json_object *list;
+
+        if (json_add_array(question, "profiles", &list) < 0)
+                return -ENOMEM;
+        if (q->throwaway)
+                return 0;
+        if (q->overlay)
+                return append_profiles(list, q->overlay->repositories, q->overlay->n_repositories);
+        if (!streq(q->id, "base"))
+                return 0;
+        return append_profiles(list, recipe->base.repositories, recipe->base.n_repositories);
+}
+
+int dnf_solve(Dnf *d, const PackageRequest *q, char *const *packages, const Lock *l,
+                LockedStage *s) {
         _cleanup_json_ json_object *question = NULL, *answer = NULL;
-        _cleanup_free_ char *about = strf("Stage %s", id);
+        _cleanup_free_ char *about = strf("Stage %s", q->id);
         json_object *list;
         int r;
 
-        if (!about || dnf_question(d, packages, &question) < 0)
+        if (!about || dnf_question(d, packages, &question) < 0 || add_profiles(d, q, question) < 0)
                 return log_oom();
         r = dnf_ask(d, about, "solve", TAKE_PTR(question), &answer);
         if (r < 0)
                 return r;
         list = json_get(answer, "packages");
         for (size_t i = 0; i < json_array_length(list); i++) {
-                r = take_package(d, id, json_object_array_get_idx(list, i), l, s);
+                r = take_package(d, q->id, json_object_array_get_idx(list, i), l, s);
                 if (r < 0)
                         return r;
         }

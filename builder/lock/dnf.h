@@ -14,7 +14,7 @@ typedef struct DnfRepository {
         char *keyring;     /* its key, and no other */
         bool signed_index; /* its repomd.xml is signed, and right: it vouches for its packages */
         bool enabled;
-        char **modules; /* "NAME:STREAM": of all that bring it */
+        char **modules; /* "NAME:STREAM", "NAME:STREAM/PROFILE": of all that bring it */
 } DnfRepository;
 
 typedef struct Dnf {
@@ -50,7 +50,8 @@ void dnf_enable_repository(Dnf *d, const Repository *repository);
  * signed are fetched by it, and must be signed themselves. */
 int dnf_pin(Dnf *d, const LockedPackage *package);
 int dnf_offer_locked(Dnf *d, const Lock *old);
-int dnf_solve(Dnf *d, const char *id, char *const *packages, const Lock *l, LockedStage *s);
+int dnf_solve(Dnf *d, const PackageRequest *q, char *const *packages, const Lock *l,
+                LockedStage *s);
 int dnf_install(Dnf *d, const LockedStage *s);
 
 /* The system has all that this database of rpm's, a file of the store, says. */

@@ -5,6 +5,7 @@
 
 #include "appliance/appliance.h"
 #include "recipe/recipe.h"
+#include "lock/image-signature.h"
 #include "lock/resolution.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -21,6 +22,7 @@ static bool moves(const ResolveOptions *o) {
 static bool is_locked(const Resolution *x, const Recipe *recipe, const LockedImage *before) {
         return before->name && streq(before->name, recipe_image_name(recipe)) &&
                streq_ptr(before->root, recipe->base.root) &&
+               streq_ptr(before->signed_by, recipe->base.signature.fingerprint) &&
                (recipe->base.sha256 ? streq(before->sha256, recipe->base.sha256)
                                     : !moves(x->options));
 }
@@ -31,15 +33,30 @@ static int log_other_content(const Recipe *recipe, const char *wanted, const cha
         return -EBADMSG;
 }
 
+/* What a URL is to have: as the recipe says, or as it is locked, whatever else is asked of it
+ * now. */
+static const char *pinned(const Resolution *x, const Recipe *recipe) {
+        const LockedImage *before = x->old ? &x->old->image : NULL;
+
+        if (recipe->base.sha256 || !before || moves(x->options))
+                return recipe->base.sha256;
+        return before->name && streq(before->name, recipe_image_name(recipe)) ? before->sha256
+                                                                              : NULL;
+}
+
 static int fetch_url(const Resolution *x, const Recipe *recipe, Digest ret, uint64_t *ret_size) {
+        _cleanup_free_ char *path = NULL,
+                            *update = strf("imgbuild lock %s --update image", recipe->path);
         FetchItem item = { .url = recipe->base.image,
-                .sha256 = recipe->base.sha256,
+                .sha256 = pinned(x, recipe),
                 .what = "the base image",
-                .update = recipe->base.sha256 ? "change base.sha256 in the recipe" : NULL,
                 .file = recipe->path };
-        _cleanup_free_ char *path = NULL;
         int r;
 
+        if (!update)
+                return log_oom();
+        if (item.sha256)
+                item.update = recipe->base.sha256 ? "change base.sha256 in the recipe" : update;
         progress_add(x->ctx->progress, "image");
         progress_set(x->ctx->progress, "image", PROGRESS_RUNNING);
         r = fetch_all(x->ctx, "image", &item, 1);
@@ -51,8 +68,16 @@ static int fetch_url(const Resolution *x, const Recipe *recipe, Digest ret, uint
         return path ? digest_file(path, ret, ret_size) : log_oom();
 }
 
-static int read_file_digest(const Recipe *recipe, Digest ret, uint64_t *ret_size) {
-        const char *path = recipe->base.image;
+static int log_not_locked(
+                const Recipe *recipe, const char *path, const char *is, const char *locked) {
+        log_error("%s has sha256 %s, and %s was locked: restore it, or 'imgbuild lock %s --update image' takes what is there now",
+                        path, is, locked, recipe->path);
+        return -ESTALE;
+}
+
+static int read_file_digest(
+                const Resolution *x, const Recipe *recipe, Digest ret, uint64_t *ret_size) {
+        const char *path = recipe->base.image, *wanted = pinned(x, recipe);
         struct stat st;
         int r;
 
@@ -66,9 +91,10 @@ static int read_file_digest(const Recipe *recipe, Digest ret, uint64_t *ret_size
         r = digest_file(path, ret, ret_size);
         if (r < 0)
                 return log_error_errno(r, "%s: $.base.image: cannot read %s", recipe->path, path);
-        if (recipe->base.sha256 && !streq(ret, recipe->base.sha256))
-                return log_other_content(recipe, recipe->base.sha256, ret);
-        return 0;
+        if (!wanted || streq(ret, wanted))
+                return 0;
+        return recipe->base.sha256 ? log_other_content(recipe, wanted, ret)
+                                   : log_not_locked(recipe, path, ret, wanted);
 }
 
 int locked_image_path(Context *ctx, const Recipe *recipe, const LockedImage *image,
@@ -87,11 +113,8 @@ int locked_image_path(Context *ctx, const Recipe *recipe, const LockedImage *ima
         r = digest_file(path, digest, NULL);
         if (r < 0)
                 return log_error_errno(r, "%s: $.base.image: cannot read %s", recipe->path, path);
-        if (!streq(digest, image->sha256)) {
-                log_error("%s has sha256 %s, and %s was locked: restore it, or 'imgbuild lock %s --update image' takes what is there now",
-                                path, digest, image->sha256, recipe->path);
-                return -ESTALE;
-        }
+        if (!streq(digest, image->sha256))
+                return log_not_locked(recipe, path, digest, image->sha256);
         *ret = TAKE_PTR(path);
         return 0;
 }
@@ -198,6 +221,8 @@ static int take_facts(Resolution *x, const Recipe *recipe, const char *sha256, u
                                         &(LockedImage) {
                                                         .name = (char *) recipe_image_name(recipe),
                                                         .root = recipe->base.root,
+                                                        .signed_by = recipe->base.signature
+                                                                        .fingerprint,
                                                         .sha256 = (char *) sha256,
                                                         .size = size,
                                                         .distro = f.distro,
@@ -212,6 +237,15 @@ static int take_facts(Resolution *x, const Recipe *recipe, const char *sha256, u
         return 0;
 }
 
+/* Before anything looks into it. */
+static int check_signature(const Resolution *x, const Recipe *recipe, const Digest digest) {
+        _cleanup_free_ char *path = recipe_image_is_url(recipe)
+                                                    ? store_blob_path(x->ctx->store, digest)
+                                                    : strdup(recipe->base.image);
+
+        return path ? image_signature_check(x->ctx, recipe, path, digest) : log_oom();
+}
+
 /* A digest that was looked at before says all. */
 static int find_anew(Resolution *x, const Recipe *recipe) {
         const LockedImage *before = x->old ? &x->old->image : NULL;
@@ -220,7 +254,10 @@ static int find_anew(Resolution *x, const Recipe *recipe) {
         int r;
 
         r = recipe_image_is_url(recipe) ? fetch_url(x, recipe, digest, &size)
-                                        : read_file_digest(recipe, digest, &size);
+                                        : read_file_digest(x, recipe, digest, &size);
+        if (r < 0)
+                return r;
+        r = check_signature(x, recipe, digest);
         if (r < 0)
                 return r;
         if (before && streq_ptr(before->sha256, digest) &&
@@ -229,6 +266,7 @@ static int find_anew(Resolution *x, const Recipe *recipe) {
                 _cleanup_lock_free_ Lock *holder = NULL;
 
                 same.name = (char *) recipe_image_name(recipe);
+                same.signed_by = recipe->base.signature.fingerprint;
                 if (lock_new(recipe->name, &holder) < 0 || lock_set_image(holder, &same) < 0)
                         return log_oom();
                 x->image = holder->image;

@@ -60,15 +60,30 @@ const Artifact *artifact_package(Context *ctx, const Recipe *recipe, const Locke
  * it says so, and returns -EINVAL. */
 int artifacts_find_missing(char *const *brought_by, char *const *missing);
 
-/* Brings a repository's key (file of the overlay, or URL; `overlay` NULL: the recipe's), checks
- * that it is the one with the pinned fingerprint, and writes that key alone as a binary keyring to
- * `path`: for apt's Signed-By. Errors are logged; -EBADMSG for another key. */
+/* Whose signature counts for something. */
+typedef struct SigningKey {
+        const char *key;         /* URL or absolute path of a file that has it */
+        const char *fingerprint; /* of the primary key, which is pinned */
+        const char *what;        /* that it signs: "repository x" */
+        const char *place;       /* of the recipe or overlay that says so */
+        const char *whose;       /* "recipe", "overlay" */
+} SigningKey;
+
+/* Brings the key, checks that it is the one with the pinned fingerprint, and writes that key alone
+ * as a binary keyring to `path`: for apt's Signed-By. Errors are logged; -EBADMSG for another
+ * key. */
+int signing_key(Context *ctx, const SigningKey *k, const char *path);
+
+/* That of a repository: a file of the overlay (NULL: the recipe's), or a URL. */
 int repository_key(Context *ctx, const Recipe *recipe, const Overlay *overlay,
                 const Repository *repository, const char *path);
 
 /* Whether `signature` (detached) is by the key in the keyring `path`, valid today and of `file`. 1,
  * 0 or negative errno; not logged. */
 int key_signed(Context *ctx, const char *path, const char *signature, const char *file);
+
+/* The same of a text that is signed in the same file (clearsigned), which is written to `text`. */
+int key_signed_text(Context *ctx, const char *path, const char *file, const char *text);
 
 /* From such a keyring to the text that a lock has; locked_key_write() is the way back. */
 int key_to_text(const char *path, char **ret);

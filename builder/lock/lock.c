@@ -56,6 +56,7 @@ int lock_set_image(Lock *l, const LockedImage *image) {
         l->image = (LockedImage) { .size = image->size, .newest = image->newest };
         l->image.name = copy(image->name, &failed);
         l->image.root = copy(image->root, &failed);
+        l->image.signed_by = copy(image->signed_by, &failed);
         l->image.sha256 = copy(image->sha256, &failed);
         l->image.distro = copy(image->distro, &failed);
         l->image.release = copy(image->release, &failed);
@@ -67,6 +68,7 @@ int lock_set_image(Lock *l, const LockedImage *image) {
 void locked_image_done(LockedImage *i) {
         free(i->name);
         free(i->root);
+        free(i->signed_by);
         free(i->sha256);
         free(i->distro);
         free(i->release);

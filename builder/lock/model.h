@@ -51,8 +51,9 @@ typedef struct LockedEnvironment {
 
 /* The base of a recipe with base.image, and what was found in it. */
 typedef struct LockedImage {
-        char *name; /* its URL, or the file's name without folders */
-        char *root; /* as the recipe says; NULL: it has one system */
+        char *name;      /* its URL, or the file's name without folders */
+        char *root;      /* as the recipe says; NULL: it has one system */
+        char *signed_by; /* fingerprint of the vendor's key; NULL: the recipe asks for none */
         char *sha256;
         uint64_t size;
         char *distro, *release; /* debian, trixie */

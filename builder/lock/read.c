@@ -47,6 +47,7 @@ static const Field artifact_fields[] = {
 static const Field image_fields[] = {
         { "name", lock_line_valid, false, "the image's URL or file name" },
         { "root", lock_text_valid, true, "a device such as /dev/sda2" },
+        { "signed_by", lock_text_valid, true, "a fingerprint" },
         { "sha256", digest_valid, false, DIGEST_WANTED },
         { "distro", lock_name_valid, false, "a distribution" },
         { "release", lock_name_valid, false, "a release such as trixie" },
@@ -71,11 +72,12 @@ static int read_image(Reader *r, json_object *root, Lock *l) {
         image = (LockedImage) {
                 .name = (char *) s[0],
                 .root = (char *) s[1],
-                .sha256 = (char *) s[2],
-                .distro = (char *) s[3],
-                .release = (char *) s[4],
-                .kernel = (char *) s[5],
-                .status = (char *) s[6],
+                .signed_by = (char *) s[2],
+                .sha256 = (char *) s[3],
+                .distro = (char *) s[4],
+                .release = (char *) s[5],
+                .kernel = (char *) s[6],
+                .status = (char *) s[7],
                 .size = numbers[0],
                 .newest = (int64_t) numbers[1],
         };

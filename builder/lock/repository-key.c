@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Signing keys of the repositories that overlays bring: pinned by fingerprint in the overlay, and
- * locked byte by byte, so that an image which keeps the repository has the same file whenever it is
- * built. */
+/* Signing keys of repositories, pinned by fingerprint in the overlay or recipe that brings them,
+ * and locked byte by byte, so that an image which keeps the repository has the same file whenever
+ * it is built. And of base images. */
 
 #include "lock/internal.h"
 #include "lock/openpgp.h"
@@ -104,9 +104,9 @@ static int extract(const char *home, const char *file, const char *fingerprint, 
         return r > 0 ? -EIO : r;
 }
 
-static int fetch_key(Context *ctx, const Repository *repository, char **ret) {
-        _cleanup_free_ char *what = strf("the signing key of repository %s", repository->name);
-        FetchItem item = { .url = repository->key, .what = what, .max = KEY_DOWNLOAD_MAX };
+static int fetch_key(Context *ctx, const SigningKey *k, char **ret) {
+        _cleanup_free_ char *what = strf("the signing key of %s", k->what);
+        FetchItem item = { .url = k->key, .what = what, .max = KEY_DOWNLOAD_MAX };
         int r;
 
         if (!what)
@@ -131,18 +131,14 @@ static int make_home(Context *ctx, char **ret) {
         return 0;
 }
 
-int repository_key(Context *ctx, const Recipe *recipe, const Overlay *overlay,
-                const Repository *repository, const char *path) {
-        const char *whose = overlay ? "overlay" : "recipe",
-                   *place = overlay ? overlay->path : recipe->path;
+int signing_key(Context *ctx, const SigningKey *k, const char *path) {
         _cleanup_free_ char *home = NULL, *file = NULL, *found = NULL;
         int r;
 
-        if (strstr(repository->key, "://"))
-                r = fetch_key(ctx, repository, &file);
+        if (strstr(k->key, "://"))
+                r = fetch_key(ctx, k, &file);
         else {
-                file = repository->key[0] == '/' ? strdup(repository->key)
-                                                 : path_join(place, repository->key);
+                file = strdup(k->key);
                 r = file ? 0 : log_oom();
         }
         if (r < 0)
@@ -150,24 +146,36 @@ int repository_key(Context *ctx, const Recipe *recipe, const Overlay *overlay,
         r = make_home(ctx, &home);
         if (r < 0)
                 return log_error_errno(r, "Cannot make room for a keyring");
-        r = extract(home, file, repository->fingerprint, path, &found);
+        r = extract(home, file, k->fingerprint, path, &found);
         rm_rf(home);
         if (r == -ENOENT) {
-                log_error("gpg is needed to check the key of repository %s: install the package gpg",
-                                repository->name);
+                log_error("gpg is needed to check the key of %s: install the package gpg", k->what);
                 return -ENOPKG;
         }
         if (r == -EBADMSG) {
-                log_error("%s: the key of repository %s is not the pinned one: %s has %s, the %s pins %s. "
+                log_error("%s: the key of %s is not the pinned one: %s has %s, the %s pins %s. "
                           "If the vendor changed keys, compare with what it publishes elsewhere before you change the %s",
-                                place, repository->name, repository->key, strempty(found), whose,
-                                repository->fingerprint, whose);
+                                k->place, k->what, k->key, strempty(found), k->whose,
+                                k->fingerprint, k->whose);
                 return r;
         }
         if (r < 0)
-                return log_error_errno(r, "The key of repository %s cannot be read: %s",
-                                repository->name, repository->key);
+                return log_error_errno(r, "The key of %s cannot be read: %s", k->what, k->key);
         return 0;
+}
+
+int repository_key(Context *ctx, const Recipe *recipe, const Overlay *overlay,
+                const Repository *repository, const char *path) {
+        _cleanup_free_ char *what = strf("repository %s", repository->name), *file = NULL;
+        SigningKey k = { .key = repository->key,
+                .fingerprint = repository->fingerprint,
+                .what = what,
+                .place = overlay ? overlay->path : recipe->path,
+                .whose = overlay ? "overlay" : "recipe" };
+
+        if (!strstr(k.key, "://") && k.key[0] != '/')
+                k.key = file = path_join(k.place, repository->key);
+        return what && k.key ? signing_key(ctx, &k, path) : log_oom();
 }
 
 /* gpg's exit code alone says that a signature is right, also one by a key that is not valid any
@@ -184,7 +192,9 @@ static bool says_good(const char *status) {
         return strstr(status, "[GNUPG:] GOODSIG ") && strstr(status, "[GNUPG:] VALIDSIG ");
 }
 
-int key_signed(Context *ctx, const char *path, const char *signature, const char *file) {
+/* 1 where gpg, called so with the key in the keyring `path`, finds a good signature and nothing
+ * else. */
+static int verifies(Context *ctx, const char *path, char *const *words) {
         _cleanup_free_ char *home = NULL, *status = NULL;
         int r;
 
@@ -193,11 +203,19 @@ int key_signed(Context *ctx, const char *path, const char *signature, const char
                 return r;
         r = gpg(home, NULL, NULL, ARGV("--import", path));
         if (r == 0)
-                r = gpg(home, NULL, &status, ARGV("--status-fd", "1", "--verify", signature, file));
+                r = gpg(home, NULL, &status, words);
         rm_rf(home);
         if (r < 0)
                 return r;
         return r == 0 && says_good(status);
+}
+
+int key_signed(Context *ctx, const char *path, const char *signature, const char *file) {
+        return verifies(ctx, path, ARGV("--status-fd", "1", "--verify", signature, file));
+}
+
+int key_signed_text(Context *ctx, const char *path, const char *file, const char *text) {
+        return verifies(ctx, path, ARGV("--status-fd", "1", "--output", text, "--decrypt", file));
 }
 
 int key_to_text(const char *path, char **ret) {

@@ -174,7 +174,7 @@ static int open_solver(const Resolution *x, Solver *ret, int64_t *ret_epoch) {
 
 static int ask(const Solver *solver, const PackageRequest *q, char *const *names, const Lock *l,
                 LockedStage *s) {
-        return solver->dnf ? dnf_solve(solver->dnf, q->id, names, l, s)
+        return solver->dnf ? dnf_solve(solver->dnf, q, names, l, s)
                            : apt_solve(solver->apt, q->id, names, q->without, s);
 }
 

@@ -88,10 +88,10 @@ static int put_environments(FILE *f, const Lock *l) {
 
 /* Only where the base is one. */
 static int put_image(FILE *f, const LockedImage *i) {
-        static const char *const keys[] = { "name", "root", "distro", "release", "kernel",
-                "status" };
-        const char *const values[] = { i->name, i->root, i->distro, i->release, i->kernel,
-                i->status };
+        static const char *const keys[] = { "name", "root", "signed_by", "distro", "release",
+                "kernel", "status" };
+        const char *const values[] = { i->name, i->root, i->signed_by, i->distro, i->release,
+                i->kernel, i->status };
         _cleanup_json_ json_object *o = NULL;
 
         if (!i->name)

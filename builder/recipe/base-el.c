@@ -8,70 +8,47 @@
 #include "shared/file-util.h"
 #include "shared/log.h"
 
-#include <ctype.h>
-
 /* Its rpm keeps its database in SQLite, as the one does that makes bases. */
 #define OLDEST_RELEASE 9
 
-static bool is_url(const char *key) {
-        return strstr(key, "://") != NULL;
-}
-
-/* A key's path is relative to the file that names it, whichever extends that. */
 int base_el_prepare(const RecipeFile *f) {
         json_object *repositories = json_get(json_get(f->json, "base"), "repositories");
-        _cleanup_free_ char *folder = path_folder(f->path);
 
-        if (!folder)
-                return -ENOMEM;
         if (!json_object_is_type(repositories, json_type_object))
                 return 0;
         json_object_object_foreach (repositories, name, q) {
-                const char *key = json_get_string(q, "key");
-                _cleanup_free_ char *path = NULL;
-
                 (void) name;
-                if (!key || key[0] == '/' || is_url(key))
-                        continue;
-                path = path_join(folder, key);
-                if (!path || json_set_string(q, "key", path) < 0)
+                if (recipe_file_resolve(f, q, "key") < 0)
                         return -ENOMEM;
         }
         return 0;
 }
 
-/* One key of a repository, which has to be there. */
-static int take(Building *b, json_object *q, const char *where, const char *key, const char *what,
-                char **ret) {
-        const char *value = json_get_string(q, key);
-        _cleanup_free_ char *path = strf("%s.%s", where, key);
-
-        if (!path)
-                return -ENOMEM;
-        if (!value && !problems_at(b->problems, NULL, path))
-                problems_add(b->problems, b->file, path, "missing: %s", what);
-        *ret = strdup(strempty(value));
-        return *ret ? 0 : -ENOMEM;
-}
-
 static int take_repository(Building *b, json_object *q, const char *where, Repository *to) {
-        char *write;
-
-        if (take(b, q, where, "uri", "where its repodata/ lies", &to->uri) < 0 ||
-                        take(b, q, where, "key", "the key that signs it, a file or a URL",
+        if (base_take(b, q, where, "uri", "where its repodata/ lies", &to->uri) < 0 ||
+                        base_take(b, q, where, "key", "the key that signs it, a file or a URL",
                                         &to->key) < 0 ||
-                        take(b, q, where, "fingerprint",
+                        base_take(b, q, where, "fingerprint",
                                         "that of its key in full, as the vendor publishes it",
                                         &to->fingerprint) < 0 ||
                         schema_get_strv(q, "modules", &to->modules) < 0)
                 return -ENOMEM;
         to->keep = json_get_bool(q, "keep", false); /* the distribution's package has its own */
+        fingerprint_normalize(to->fingerprint);
+        return 0;
+}
 
-        write = to->fingerprint;
-        for (const char *c = to->fingerprint; *c; c++)
-                if (*c != ' ')
-                        *write++ = (char) toupper((unsigned char) *c);
-        *write = '\0';
+/* Its packages would be the base's, and an image has its own. */
+static int refuse_profiles(Building *b, const Repository *q, const char *where) {
+        _cleanup_free_ char *path = strf("%s.modules", where);
+
+        if (!path)
+                return -ENOMEM;
+        STRV_FOREACH (module, q->modules)
+                if (strchr(*module, '/'))
+                        problems_add(b->problems, b->file, path,
+                                        "\"%.60s\": a vendor's image gets no profile of its base; name its packages in \"packages\", or the profile in an overlay's repository",
+                                        *module);
         return 0;
 }
 
@@ -87,7 +64,8 @@ static int add_repositories(Building *b, json_object *repositories) {
                 _cleanup_free_ char *where = schema_path("$.base.repositories", name);
 
                 to->name = strdup(name);
-                if (!where || !to->name || take_repository(b, q, where, to) < 0)
+                if (!where || !to->name || take_repository(b, q, where, to) < 0 ||
+                                (r->base.image && refuse_profiles(b, to, where) < 0))
                         return -ENOMEM;
         }
         return 0;

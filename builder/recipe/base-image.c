@@ -4,6 +4,7 @@
  * was opened: lock/image.c. */
 
 #include "recipe/building.h"
+#include "recipe/patterns.h"
 #include "shared/file-util.h"
 
 static bool is_url(const char *image) {
@@ -18,23 +19,16 @@ static void replace(json_object *merged, const char *const keys[]) {
                 json_object_object_del(base, *keys);
 }
 
-/* Relative to the file that names it, whichever extends that. */
-static int make_absolute(const RecipeFile *f, json_object *base) {
-        const char *image = json_get_string(base, "image");
-        _cleanup_free_ char *folder = NULL, *path = NULL;
-
-        if (image[0] == '/' || is_url(image))
-                return 0;
-        folder = path_folder(f->path);
-        path = folder ? path_join(folder, image) : NULL;
-        return path ? json_set_string(base, "image", path) : -ENOMEM;
-}
-
 int base_image_prepare(Building *b, const RecipeFile *f) {
         static const char *const of_distro[] = { "distro", "release", "packages", NULL },
-                                 *const of_image[] = { "image", "sha256", "root", NULL };
+                                 *const of_image[] = { "image", "sha256", "signature", "root",
+                                         NULL },
+                                 *const of_signature[] = { "file", "checksums", "key", NULL };
         json_object *base = json_get(f->json, "base");
 
+        for (const char *const *key = of_signature; *key; key++)
+                if (recipe_file_resolve(f, json_get(base, "signature"), *key) < 0)
+                        return -ENOMEM;
         if (!json_get(base, "image")) {
                 if (json_get(base, "distro"))
                         replace(b->merged, of_image);
@@ -54,11 +48,31 @@ int base_image_prepare(Building *b, const RecipeFile *f) {
         }
         replace(b->merged, of_distro);
         replace(b->merged, of_image); /* of another image */
-        return make_absolute(f, base);
+        return recipe_file_resolve(f, base, "image");
+}
+
+static int take_signature(Building *b, json_object *o) {
+        const char *checksums = json_get_string(o, "checksums"), *where = "$.base.signature";
+        ImageSignature *s = &b->recipe->base.signature;
+
+        if (base_take(b, o, where, "file",
+                            "what the vendor signed the image or a list of checksums with",
+                            &s->file) < 0 ||
+                        base_take(b, o, where, "key", "the key that signs it, a file or a URL",
+                                        &s->key) < 0 ||
+                        base_take(b, o, where, "fingerprint",
+                                        "that of its key in full, as the vendor publishes it",
+                                        &s->fingerprint) < 0)
+                return -ENOMEM;
+        fingerprint_normalize(s->fingerprint);
+        if (checksums && !(s->checksums = strdup(checksums)))
+                return -ENOMEM;
+        return 0;
 }
 
 int base_image_build(Building *b, json_object *base) {
         const char *image = json_get_string(base, "image");
+        json_object *signature = json_get(base, "signature");
         Recipe *r = b->recipe;
 
         /* The image will tell; but whoever names repositories means one that needs them. */
@@ -76,7 +90,9 @@ int base_image_build(Building *b, json_object *base) {
                 if (!r->base.root)
                         return -ENOMEM;
         }
-        if (startswith(image, "http://") && !r->base.sha256)
+        if (json_object_is_type(signature, json_type_object) && take_signature(b, signature) < 0)
+                return -ENOMEM;
+        if (startswith(image, "http://") && !r->base.sha256 && !r->base.signature.fingerprint)
                 problems_add(b->problems, b->file, "$.base.sha256",
                                 "missing: over plain http anybody on the way could change the image");
         return r->family == FAMILY_EL ? base_el_build(b, base) : base_el_refuse(b, base);

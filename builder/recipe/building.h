@@ -24,6 +24,15 @@ int build_overlays(Building *b);
  * -ENOMEM. */
 int build_secrets(Building *b);
 
+/* base-fields.c. A path that a file has under `key` of `o` is relative to that file, whichever
+ * extends it: makes it absolute. 0 or -ENOMEM. */
+int recipe_file_resolve(const RecipeFile *f, json_object *o, const char *key);
+
+/* A string that has to be there, else "missing: WHAT" is a problem. `where` is the path of `o`. 0
+ * or -ENOMEM; the caller frees *ret. */
+int base_take(Building *b, json_object *o, const char *where, const char *key, const char *what,
+                char **ret);
+
 /* base-image.c. Before a file is merged: what it says of an image, in place of what it extends says
  * of a distribution. 0 or -ENOMEM. */
 int base_image_prepare(Building *b, const RecipeFile *f);

@@ -55,10 +55,22 @@ static const Schema base_repository_keys[] = {
                         .flags = SCHEMA_BOOL,
                         .meaning = "Whether the image keeps the repository as a source of updates." },
         { "modules", LIST, .item = &module,
-                        .meaning = "Streams of its modules, as nodejs:20, instead of its defaults." },
+                        .meaning = "Streams of its modules instead of its defaults, as nodejs:20; nodejs:20/common installs a profile." },
         {},
 };
 static const Schema base_repository = { .flags = OBJECT, .keys = base_repository_keys };
+
+static const Schema signature_keys[] = {
+        { "file", STRING, .check = value_image,
+                        .meaning = "The signature: of the image, of checksums, or of the list that it has itself." },
+        { "checksums", STRING, .check = value_image,
+                        .meaning = "The list that the signature is of, with SHA256 or SHA512 of the image." },
+        { "key", STRING, .check = value_image,
+                        .meaning = "The vendor's key: a URL, or a path relative to the recipe." },
+        { "fingerprint", STRING, .check = value_fingerprint,
+                        .meaning = "The whole fingerprint of that key." },
+        {},
+};
 
 static const Schema base_keys[] = {
         { "distro", STRING, .choices = distro_names,
@@ -82,6 +94,8 @@ static const Schema base_keys[] = {
                         .meaning = "A vendor's disk image instead of distro and release: a path relative to the recipe, or a URL." },
         { "sha256", STRING, .check = value_sha256,
                         .meaning = "Of that image; else the lock keeps that of the first." },
+        { "signature", OBJECT, .keys = signature_keys,
+                        .meaning = "The vendor's, without which that image is none." },
         { "root", STRING, .check = value_device,
                         .meaning = "Of an image with several systems, the device of the one that is meant, as /dev/sda2." },
         {},
@@ -182,7 +196,7 @@ static const Schema el_repository_keys[] = {
                         .flags = SCHEMA_BOOL,
                         .meaning = "Whether the image keeps the repository as a source of updates." },
         { "modules", LIST, .item = &module,
-                        .meaning = "Streams of its modules, as nodejs:20, instead of its defaults." },
+                        .meaning = "Streams of its modules instead of its defaults, as nodejs:20; nodejs:20/common installs a profile." },
         {},
 };
 static const Schema el_repository = { .flags = OBJECT, .keys = el_repository_keys };

@@ -65,8 +65,8 @@ static const struct {
         { value_file_name, { "^[A-Za-z0-9][A-Za-z0-9+._-]*$", NULL, 200 } },
         { value_sha256, { "^[0-9a-f]{64}$", NULL, 0 } },
         { value_fingerprint, { "^ *([0-9A-Fa-f] *){40}$|^ *([0-9A-Fa-f] *){64}$", NULL, 0 } },
-        { value_module, { "^[A-Za-z0-9][A-Za-z0-9+._-]*:[A-Za-z0-9][A-Za-z0-9+._-]*$", NULL,
-                                        200 } },
+        { value_module, { "^[A-Za-z0-9][A-Za-z0-9+._-]*:[A-Za-z0-9][A-Za-z0-9+._-]*(/[A-Za-z0-9][A-Za-z0-9+._-]*)?$",
+                                        NULL, 200 } },
         { value_mode, { "^([0-7]{3}|[0-7]{4}|0[0-7]{4})$", NULL, 0 } },
         { value_size, { "^[0-9]{1,9}[MGT]$", NULL, 0 } },
         { value_time_limit, { "^[0-9]+(ms|s|min|h)?$", NULL, 0 } }, /* how long is not said */

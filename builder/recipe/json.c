@@ -24,9 +24,11 @@ static json_object *base_to_json(const Recipe *r) {
                         json_set_string(o, "mirror", r->base.mirror) < 0 ||
                         json_set(o, "packages", json_from_strv(r->base.packages)) < 0)
                 return NULL;
-        if (r->base.image && json_set_fields(o, JSON_STRING("image", recipe_image_name(r)),
-                                             JSON_STRING("sha256", r->base.sha256),
-                                             JSON_STRING("root", r->base.root)) < 0)
+        if (r->base.image &&
+                        json_set_fields(o, JSON_STRING("image", recipe_image_name(r)),
+                                        JSON_STRING("sha256", r->base.sha256),
+                                        JSON_STRING("signed_by", r->base.signature.fingerprint),
+                                        JSON_STRING("root", r->base.root)) < 0)
                 return NULL;
         return TAKE_PTR(o);
 }

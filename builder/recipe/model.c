@@ -111,6 +111,10 @@ Recipe *recipe_free(Recipe *r) {
         free(r->base.image);
         free(r->base.sha256);
         free(r->base.root);
+        free(r->base.signature.file);
+        free(r->base.signature.checksums);
+        free(r->base.signature.key);
+        free(r->base.signature.fingerprint);
         free(r->kernel.package);
         free(r->kernel.cmdline);
         strv_free(r->kernel.options);

@@ -107,6 +107,13 @@ typedef struct SecretGrant {
         char *name, *overlay;
 } SecretGrant;
 
+/* A vendor's, of its image: URLs or absolute paths. fingerprint NULL: none is asked for. */
+typedef struct ImageSignature {
+        char *file;      /* detached, or a list of checksums that is signed itself */
+        char *checksums; /* the list that the signature is of; NULL: it is of the image */
+        char *key, *fingerprint;
+} ImageSignature;
+
 typedef enum Family { FAMILY_DEBIAN, FAMILY_EL } Family;
 typedef enum RecipeKind { RECIPE_DISK, RECIPE_TREE } RecipeKind;
 
@@ -129,6 +136,7 @@ typedef struct Recipe {
                 char *image;
                 char *sha256; /* of the image, as the recipe says; NULL: the lock's to say */
                 char *root;   /* of its systems the one on this device; NULL: there is one */
+                ImageSignature signature; /* of the image */
         } base;
         struct {
                 char *package;  /* linux-image-amd64; NULL for a tree */

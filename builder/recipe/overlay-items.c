@@ -8,7 +8,6 @@
 #include "recipe/overlay-tree.h"
 #include "recipe/patterns.h"
 
-#include <ctype.h>
 #include <sys/stat.h>
 
 int overlay_load_string(json_object *o, const char *key, char **ret) {
@@ -60,7 +59,6 @@ static int load_repository(
                 const OverlayLoading *l, json_object *item, const char *where, Repository *to) {
         _cleanup_free_ char *uri_path = strf("%s.uri", where), *key_path = strf("%s.key", where),
                             *key = NULL;
-        char *write;
 
         if (!uri_path || !key_path || overlay_load_string(item, "name", &to->name) < 0 ||
                         overlay_load_string(item, "uri", &to->uri) < 0 ||
@@ -75,12 +73,7 @@ static int load_repository(
         check_variables(l, to->uri, uri_path);
         check_variables(l, to->key, key_path);
 
-        write = to->fingerprint;
-        for (const char *c = to->fingerprint; *c; c++)
-                if (*c != ' ')
-                        *write++ = (char) toupper((unsigned char) *c);
-        *write = '\0';
-
+        fingerprint_normalize(to->fingerprint);
         if (!strstr(to->key, "://")) {
                 TreePlace at = { .problems = l->problems, .file = l->file, .path = key_path };
                 key = overlay_resolve(&at, l->overlay->path, to->key, false);

@@ -286,6 +286,15 @@ const char *value_sha256(const char *s) {
                                : "is not a SHA-256 (64 lower-case hexadecimal digits)";
 }
 
+void fingerprint_normalize(char *s) {
+        char *write = s;
+
+        for (const char *c = s; *c; c++)
+                if (*c != ' ')
+                        *write++ = (char) toupper((unsigned char) *c);
+        *write = '\0';
+}
+
 const char *value_fingerprint(const char *s) {
         size_t digits = 0;
 
@@ -324,14 +333,19 @@ const char *value_kernel_option(const char *s) {
                                : "is not a kernel option (as PCI_P2PDMA, without CONFIG_)";
 }
 
-/* No context or profile: dnf finds the one, and the other is a list of packages to name. */
+/* Neither version nor context: dnf finds those. */
 const char *value_module(const char *s) {
-        const char *colon = strchr(s, ':');
-        _cleanup_free_ char *name = colon ? strndup(s, (size_t) (colon - s)) : NULL;
+        const char *colon = strchr(s, ':'), *slash = colon ? strchr(colon, '/') : NULL;
+        _cleanup_free_ char *name = colon ? strndup(s, (size_t) (colon - s)) : NULL,
+                            *stream = slash ? strndup(colon + 1, (size_t) (slash - colon - 1))
+                                            : NULL;
+        const char *last = slash ? slash + 1 : colon ? colon + 1 : NULL;
 
-        return name && is_word(name, WORD, WORD "+._-") && is_word(colon + 1, WORD, WORD "+._-")
+        return name && (!slash || stream) && is_word(name, WORD, WORD "+._-") &&
+                                               (!stream || is_word(stream, WORD, WORD "+._-")) &&
+                                               is_word(last, WORD, WORD "+._-")
                                ? NULL
-                               : "is not NAME:STREAM of a module (as nodejs:20)";
+                               : "is not NAME:STREAM of a module, or NAME:STREAM/PROFILE (as nodejs:20/common)";
 }
 
 const char *value_unit(const char *s) {

@@ -12,6 +12,9 @@
 /* "extends": what comes behind it is the name of a recipe that imgbuild brings. */
 #define SHIPPED_PREFIX "imgbuild:"
 
+/* A fingerprint that passed value_fingerprint(), as programs print it: upper case, no spaces. */
+void fingerprint_normalize(char *s);
+
 const char *value_recipe_name(const char *s);
 const char *value_host_name(const char *s);
 const char *value_overlay_name(const char *s);

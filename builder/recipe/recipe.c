@@ -88,9 +88,9 @@ static int build_distro(Building *b, json_object *base) {
 
         if (known_wrong(b, "$.base.image"))
                 return 0;
-        if (json_get(base, "sha256") || json_get(base, "root"))
+        if (json_get(base, "sha256") || json_get(base, "root") || json_get(base, "signature"))
                 problems_add(b->problems, b->file, "$.base",
-                                "\"sha256\" and \"root\" go with \"image\"");
+                                "\"sha256\", \"signature\" and \"root\" go with \"image\"");
         require(b, "$.base.distro", distro, "debian, ubuntu, oracle, rhel, rocky or alma");
         require(b, "$.base.release", json_get_string(base, "release"),
                         "a release, as trixie or noble");

@@ -113,17 +113,51 @@ static int write_stream(const char *root, void *userdata) {
         return copy_text(s->text, root, s->path, 0644);
 }
 
+static int add_profiles(
+                const Repository *repositories, size_t n, const char *stream, char ***profiles) {
+        for (size_t i = 0; i < n; i++)
+                STRV_FOREACH (module, repositories[i].modules) {
+                        const char *profile = startswith(*module, stream);
+
+                        if (profile && *profile == '/' && !strv_contains(*profiles, profile + 1) &&
+                                        strv_extend(profiles, profile + 1) < 0)
+                                return -ENOMEM;
+                }
+        return 0;
+}
+
+/* Those of one stream ("nodejs:20") that stages up to this one install. */
+static int find_profiles(const StageBuild *b, const char *stream, char ***profiles) {
+        const Recipe *recipe = b->plan->recipe;
+        int r = add_profiles(
+                        recipe->base.repositories, recipe->base.n_repositories, stream, profiles);
+
+        for (size_t i = 0; r >= 0 && b->stage->overlay && i < recipe->n_overlays; i++) {
+                const Overlay *o = recipe->overlays[i];
+
+                r = add_profiles(o->repositories, o->n_repositories, stream, profiles);
+                if (o == b->stage->overlay)
+                        break;
+        }
+        return r;
+}
+
 /* As dnf notes it: what the image has is of this stream, and so is what follows on a node. */
 static int write_module(StageBuild *b, const char *module) {
-        const char *colon = strchr(module, ':');
-        _cleanup_free_ char *name = strndup(module, (size_t) (colon - module));
+        const size_t to_stream = strcspn(module, ":"), to_profile = strcspn(module, "/");
+        _cleanup_free_ char *name = strndup(module, to_stream),
+                            *stream = strndup(module, to_profile), *joined = NULL;
+        _cleanup_strv_free_ char **profiles = NULL;
         _cleanup_(stream_done) Stream s = {};
 
-        if (!name)
+        if (!name || !stream || find_profiles(b, stream, &profiles) < 0)
+                return -ENOMEM;
+        joined = profiles ? strv_join(profiles, ", ") : strdup("");
+        if (!joined)
                 return -ENOMEM;
         s.path = strf("/etc/dnf/modules.d/%s.module", name);
-        s.text = strf("[%s]\nname=%s\nstream=%s\nprofiles=\nstate=enabled\n", name, name,
-                        colon + 1);
+        s.text = strf("[%s]\nname=%s\nstream=%s\nprofiles=%s\nstate=enabled\n", name, name,
+                        stream + to_stream + 1, joined);
         return s.path && s.text ? sandbox_call(&b->sandbox, write_stream, &s) : -ENOMEM;
 }
 

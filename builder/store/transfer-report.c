@@ -14,8 +14,8 @@ static void log_refused(const Transfer *t, const char *reason) {
         const FetchItem *item = t->item;
 
         if (t->gone && item->file)
-                log_error("%s is not where its overlay says: %s: %s. Correct its url (and version) in %s",
-                                item->what, item->url, reason, item->file);
+                log_error("%s is not at %s: %s. Correct its URL (and version) in %s", item->what,
+                                item->url, reason, item->file);
         else if (t->gone && item->update)
                 log_error("%s is gone from its source: %s: %s. Move the lock past it: %s%s%s",
                                 item->what, item->url, reason, item->update,

@@ -29,7 +29,7 @@ overlay dead '{ "description": "x", "artifacts": [ { "name": "thing", "version":
 recipe other '"overlays": ["dead"]'
 imgbuild "an artifact's server that is not there" 4 'artifact thing 1 .*correct its url in .*overlays/dead/overlay.json' lock images/other.json
 sed -i "s|http://127.0.0.1:1/x|$URL/gone|" overlays/dead/overlay.json
-imgbuild "an artifact that is gone" 4 'is not where its overlay says: .*404.*Correct its url \(and version\) in .*overlays/dead/overlay.json' lock images/other.json
+imgbuild "an artifact that is gone" 4 'is not at .*404.*Correct its URL \(and version\) in .*overlays/dead/overlay.json' lock images/other.json
 imgbuild "offline, before there is a lock" 4 "with --offline nothing is looked up: run 'imgbuild lock .*images/good.json' once without it" plan images/good.json --offline
 imgbuild "a name that the lock has not" 3 '--update nosuch: neither a package nor an artifact' lock images/good.json --update nosuch --mirror "$URL/debian"
 imgbuild "a manifest beside an image" 2 'is a manifest and .* is not: compare two manifests, or two images' diff images/good.json out

@@ -406,6 +406,7 @@ for version in 1 2 3; do rpm_of tool <<<$'%description\nx\n%files'; done
 unset version
 publish
 python3 - >"$W/modules.yaml" <<'P'
+profiles = {1: "{}", 2: "{alone: {rpms: [tool]}, more: {rpms: [tool, jq]}, all: {rpms: [tool, \"*\"]}}", 3: "{alone: {rpms: [tool, not-there]}}"}
 for stream in 1, 2, 3:
     print(f"""---
 document: modulemd
@@ -419,6 +420,7 @@ data:
   summary: x
   description: x
   license: {{module: [none]}}
+  profiles: {profiles[stream]}
   artifacts: {{rpms: [tool-0:{stream}-1.x86_64]}}""")
 print('---\ndocument: modulemd-defaults\nversion: 1\ndata: {module: tool, stream: "1", profiles: {}}')
 P
@@ -426,7 +428,7 @@ modifyrepo_c --mdtype=modules "$W/modules.yaml" "$W/site/os/repodata" >>"$W/log"
 overlay_of tool
 modules() { # STREAM…: the version of tool that is locked with these
         recipe
-        [[ $# -eq 0 ]] || sed -i "s/\"keep\"/\"modules\": [$(printf ', "%s"' "$@" | cut -c3-)], &/" "$W/images/el.json"
+        [[ $# -eq 0 ]] || sed -i "s|\"keep\"|\"modules\": [$(printf ', "%s"' "$@" | cut -c3-)], &|" "$W/images/el.json"
         el lock >"$W/out" 2>&1 || return
         python3 -c 'import json,sys; print(*[p["version"] for s in json.load(open(sys.argv[1]))["stages"] for p in s["packages"] if p["name"] == "tool"])' "$lock"
 }
@@ -467,11 +469,48 @@ rm -f "$lock"
 s=$?
 check "a module without a stream of the recipe's is its default" $s
 [[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+# Profiles: packages that the vendor names together.
+of_stages() { python3 -c 'import json,sys; print(*[s["id"] + "=" + ",".join(p["name"] for p in s["packages"] if p["name"] in ("tool", "jq")) for s in json.load(open(sys.argv[1]))["stages"]])' "$lock"; }
+overlay_of grep
+[[ $(modules tool:2/more) == 2-1 && $(of_stages) == 'base=jq,tool packages:query=' ]]
+s=$?
+check "a profile of a base's module stands for its packages" $s
+[[ $s -eq 0 ]] || { of_stages; tail -n 8 "$W/out"; } | sed 's/^/# /'
+recipe
+repository='{ "name": "again", "uri": "file://'$W'/site/os/", "key": "file://'$W'/key/key.asc", "fingerprint": "'$fingerprint'", "modules": [MODULES], "keep": false }'
+echo "{ \"description\": \"profile\", \"repositories\": { \"debian\": [], \"el\": [${repository/MODULES/\"tool:2/alone\"}] } }" >"$W/overlays/query/overlay.json"
+mkdir -p "$W/overlays/other"
+echo "{ \"description\": \"another\", \"packages\": { \"debian\": [], \"el\": [\"grep\"] }, \"repositories\": { \"debian\": [], \"el\": [${repository/MODULES/\"tool:2\", \"tool:2/more\"}] } }" >"$W/overlays/other/overlay.json"
+sed -i 's/"overlays": \["query"/&, "other"/' "$W/images/el.json"
+el lock >"$W/out" 2>&1 && [[ $(of_stages) == 'base= packages:query=tool packages:other=jq' ]]
+s=$?
+check "an overlay's are its stage's, and of another's profile of that module what is not there yet" $s
+[[ $s -eq 0 ]] || { of_stages; tail -n 8 "$W/out"; } | sed 's/^/# /'
+el build >"$W/out" 2>&1 && [[ $(in_tree 'rpm -q tool; jq --version; cat /etc/dnf/modules.d/*; ls /etc/yum.repos.d') == $'tool-2-1.x86_64\njq-1'*$'\n[tool]\nname=tool\nstream=2\nprofiles=alone, more\nstate=enabled\nos.repo' ]]
+s=$?
+check "… and dnf on the node knows both" $s
+[[ $s -eq 0 ]] || { in_tree 'cat /etc/dnf/modules.d/*'; tail -n 8 "$W/out"; } | sed 's/^/# /'
+overlay_of grep
+not_profile() { # MODULE WORDS
+        rm -f "$lock"
+        modules "$1" >/dev/null
+        [[ $? -ne 0 && ! -e $lock ]] && grep -qF "$2" "$W/out"
+}
+not_profile tool:2/less 'the module tool:2 has no profile less; it has all, alone, more'
+check "a profile that there is not: those that there are are named" $?
+not_profile tool:1/more 'the module tool:1 has no profile more; it has none at all'
+check "… or that there are none" $?
+not_profile tool:2/all "a profile of tool:2/all has something that is no package's name: '*'"
+check "a profile with a pattern, for which dnf would take all packages" $?
+not_profile tool:3/alone 'no repository of the recipe has a package not-there'
+check "a profile with a package that is in no repository" $?
+not_profile tool:4/more 'no repository of the recipe has a module tool:4'
+check "a profile of a stream that there is not" $?
+overlay_of tool
 [[ $(modules tool:2) == 2-1 ]] && el build >"$W/out" 2>&1 && [[ $(in_tree 'rpm -q tool; cat /etc/dnf/modules.d/*') == $'tool-2-1.x86_64\n[tool]\nname=tool\nstream=2\nprofiles=\nstate=enabled' ]]
 s=$?
 check "another stream is locked where the recipe names it, newer ones or not, and the image's dnf goes on with it" $s
 [[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
-
 # A vendor's disk of this family: that tree, with a tool that is not the newest and without jq.
 V=$W/vendor
 mkdir -p "$V"/{merged,tree}

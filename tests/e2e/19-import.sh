@@ -156,6 +156,61 @@ s=$?
 [[ $s -eq 0 ]] || cut -c1-300 "$I/diff" | head -n 20 | sed 's/^/#   /'
 check "… entry for entry, /etc/fstab apart" $s
 
+# Signed by its vendor: the lock says by whom; asking for that later moves nothing, and looks into nothing again.
+export GNUPGHOME=$I/gnupg
+mkdir -m 0700 "$GNUPGHOME"
+vendor_gpg() { gpg --batch --quiet --yes --no-tty --passphrase '' "$@" 2>>"$I/log"; }
+vendor_gpg --quick-gen-key 'Vendor <vendor@example.org>' ed25519 sign never && vendor_gpg --armor --export >"$I/images/vendor.asc"
+fingerprint=$(vendor_gpg --list-keys --with-colons | sed -n 's/^fpr:::::::::\(.*\):$/\1/p' | head -n 1)
+vendor_signs() { (cd "$I" && sha256sum --tag ext4.qcow2) >"$I/list" && vendor_gpg --clearsign -o "$I/CHECKSUM" "$I/list"; }
+ext4() { LIBGUESTFS_HV=/bin/false "$IMGBUILD" "$1" "$I/images/ext4.json" --cache "$I/cache" --mirror "$URL/debian" --offline --progress plain "${@:2}" >"$I/out" 2>&1; }
+cp "$I/images/ext4.json" "$I/unsigned.json"
+cp "$I/images/ext4.lock.json" "$I/unsigned.lock"
+vendor_signs
+cat >"$I/images/ext4.json" <<E
+{ "name": "ext4", "kind": "tree", "base": { "image": "../ext4.qcow2", "signature": { "file": "../CHECKSUM", "key": "vendor.asc", "fingerprint": "$fingerprint" } } }
+E
+! ext4 build --locked && grep -q "does not lock the recipe's base image" "$I/out"
+s=$?
+failed $s
+check "with --locked a lock that says of no signature does not do for a recipe that asks for one" $s
+ext4 lock && sed "s/\"name\": \"ext4.qcow2\", /&\"signed_by\": \"$fingerprint\", /" "$I/unsigned.lock" | diff - "$I/images/ext4.lock.json" >"$I/diff"
+s=$?
+failed $s
+check "whose signature there was is in the lock, and nothing else moves" $s
+mv "$I/CHECKSUM" "$I/CHECKSUM.gone"
+ext4 shell --stage base -- /bin/true
+s=$?
+failed $s
+check "a build asks nobody again" $s
+cp "$I/images/ext4.lock.json" "$I/signed.lock"
+mv "$I/ext4.qcow2" "$I/first.qcow2"
+qemu-img convert -O qcow2 "$I/first.qcow2" "$I/ext4.qcow2"
+mv "$I/CHECKSUM.gone" "$I/CHECKSUM"
+! ext4 lock --update image && grep -q 'and what the vendor signed says' "$I/out" && cmp -s "$I/signed.lock" "$I/images/ext4.lock.json"
+s=$?
+failed $s
+check "another image than the one that was signed is not taken, and the lock stays" $s
+vendor_signs
+cp "$I/unsigned.lock" "$I/images/ext4.lock.json"
+! ext4 lock && grep -q "and .* was locked: restore it, or 'imgbuild lock .* --update image'" "$I/out"
+s=$?
+failed $s
+check "asking for a signature takes no other image than the locked one" $s
+cp "$I/signed.lock" "$I/images/ext4.lock.json"
+"$IMGBUILD" lock "$I/images/ext4.json" --update image --cache "$I/cache" --mirror "$URL/debian" --offline --progress plain >"$I/out" 2>&1
+s=$?
+failed $s
+[[ $s -eq 0 ]] && grep -q "\"signed_by\": \"$fingerprint\", .*\"sha256\": \"$(sha256sum <"$I/ext4.qcow2" | cut -d' ' -f1)\"" "$I/images/ext4.lock.json"
+check "one that the vendor signed since is, when it is asked for" $?
+cp "$I/unsigned.json" "$I/images/ext4.json"
+ext4 lock && ! grep -q signed_by "$I/images/ext4.lock.json"
+s=$?
+failed $s
+check "a recipe that asks for none any more has none in its lock" $s
+gpgconf --kill all
+unset GNUPGHOME
+
 # What cannot be imported is told by one message, and the store has nothing half-made.
 refused() { # NAME PATTERN
         local s

@@ -88,6 +88,15 @@ static void a_vendors_image_of_family_el_has_repositories_beside_it(void **state
         assert_int_equal(r->base.n_repositories, 1);
 }
 
+static void a_vendors_image_has_no_profile_of_its_base(void **state) {
+        put_file("images/x.json",
+                        "{\"name\": \"x\", \"base\": {\"image\": \"vendor.qcow2\", \"repositories\": {\"os\": {\"uri\": \"https://x.example/\", "
+                        "\"key\": \"https://x.example/key\", \"fingerprint\": \"" EL_KEY
+                        "\", \"modules\": [\"tool:1\", \"tool:1/all\"]}}}}");
+        assert_refused(*state, "images/x.json",
+                        "images/x.json: $.base.repositories.os.modules: \"tool:1/all\": a vendor's image gets no profile of its base; name its packages in \"packages\", or the profile in an overlay's repository");
+}
+
 static void a_vendors_image_without_repositories_is_of_the_other_family(void **state) {
         put_file("images/x.json",
                         "{\"name\": \"x\", \"base\": {\"image\": \"vendor.qcow2\"}, \"packages\": [\"NetworkManager\"]}");
@@ -229,6 +238,8 @@ int main(void) {
                 TEST(what_is_debians_alone_is_no_el_bases),
                 TEST(el_releases_with_another_database),
                 TEST(a_vendors_image_of_family_el_has_repositories_beside_it),
+                TEST(a_vendors_image_has_no_profile_of_its_base),
+                TEST(a_vendors_image_has_no_profile_of_its_base),
                 TEST(a_vendors_image_without_repositories_is_of_the_other_family),
                 TEST(a_vendors_image_keeps_the_repositories_of_what_it_replaces),
                 TEST(an_overlay_has_packages_for_each_family),

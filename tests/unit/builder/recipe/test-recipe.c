@@ -221,7 +221,7 @@ static void wrong_values_are_named(void **state) {
                 { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"packages\": [\"x-${kernel}\"]}",
                                 "$.base.packages[0]: \"x-${kernel}\" depends on the kernel, which comes after the base" },
                 { ", \"base\": {\"distro\": \"debian\", \"release\": \"trixie\", \"root\": \"/dev/sda2\"}",
-                                "$.base: \"sha256\" and \"root\" go with \"image\"" },
+                                "$.base: \"sha256\", \"signature\" and \"root\" go with \"image\"" },
                 { ", \"base\": {\"image\": \"a.qcow2\", \"distro\": \"debian\"}",
                                 "$.base.distro: is read from the image: leave it out" },
                 { ", \"base\": {\"image\": \"a.qcow2\", \"packages\": [\"vim\"]}",
@@ -285,7 +285,7 @@ static void what_is_wrong_is_not_called_missing_too(void **state) {
                         "{\"name\": \"x\", \"base\": [], \"kernel\": {\"package\": \"linux-image-amd64\"}}");
         assert_refused(*state, "images/x.json",
                         "images/x.json: $.base: must be an object, not a list; its keys are distro, release, arch, "
-                        "components, mirror, repositories, packages, image, sha256, root");
+                        "components, mirror, repositories, packages, image, sha256, signature, root");
         put_file("images/x.json",
                         "{\"name\": \"x\", \"base\": {\"distro\": \"debain\", \"release\": \"trixie\"},"
                         "\"kernel\": {\"package\": \"linux-image-amd64\"}}");
