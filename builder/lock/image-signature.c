@@ -13,6 +13,7 @@
 #include "store/store.h"
 
 #include <fcntl.h>
+#include <time.h>
 
 #define TEXT_MAX (4 * 1024 * 1024) /* bytes; vendors' lists have some KB */
 #define CLEARSIGNED "-----BEGIN PGP SIGNED MESSAGE-----"
@@ -62,9 +63,13 @@ static int read_text(
 
 static int log_unsigned(const Check *c, const char *of) {
         const ImageSignature *s = &c->recipe->base.signature;
+        char today[16] = "";
+        struct tm tm;
 
-        log_error("%s: $.base.signature: %s is no valid signature of %s by key %s: one of them was changed or cut off on its way, is of another release, or the key has expired",
-                        c->recipe->path, s->file, of, s->fingerprint);
+        if (gmtime_r(&(time_t) { time(NULL) }, &tm))
+                strftime(today, sizeof(today), "%F", &tm);
+        log_error("%s: $.base.signature: %s is no valid signature of %s by key %s: one of them was changed or cut off on its way, is of another release, or the key is not valid today (%s by this host's clock)",
+                        c->recipe->path, s->file, of, s->fingerprint, today);
         return -EBADMSG;
 }
 

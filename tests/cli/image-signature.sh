@@ -83,7 +83,7 @@ refused "a signature by another key" 4 "x.json: .*signature: .*other.sig is no v
 refused "… though that key is in the same file" 4 'is no valid signature of' "$(signature other.sig '' both.asc)"
 refused "a key file without the pinned key" 4 "the key of the base image is not the pinned one: .*other.asc has $other, the recipe pins $vendor" "$(signature vendor.img.sig '' other.asc)"
 refused "a signature of another file" 4 'is no valid signature of .*SHA256SUMS by key' "$(signature vendor.img.sig SHA256SUMS)"
-refused "a key that has expired" 4 'the key has expired' \
+refused "a key that has expired" 4 "the key is not valid today \($(date -u +%F) by this host's clock\)" \
         "$(by old --faked-system-time 20200115T000000 --detach-sign -o images/old.sig images/vendor.img; signature old.sig '' old.asc "$old")"
 refused "a message that the vendor signed is no signature of the image" 4 'is no valid signature of .*vendor.img' "$(by vendor --sign -o images/message.gpg images/another.img; signature message.gpg)"
 refused "… nor are checksums of other files of the checksums here" 4 'is no valid signature of .*SHA256SUMS' "$(by vendor --clearsign -o images/message.asc images/another.img; signature message.asc SHA256SUMS)"

@@ -462,6 +462,17 @@ check "… and --update takes what the repository has, though the store has one 
 [[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
 rm "$W/site/os/Packages/tool-4-1.x86_64.rpm"
 version=3 rpm_of tool <<<$'%description\nx\n%files'
+rpm_of oracle-cloud-agent <<'E'
+%description
+A double of a provider's agent, for the vendor's disk below.
+%install
+mkdir -p %{buildroot}/usr/lib/systemd/system
+printf '[Service]\nExecStart=/bin/true\n' >%{buildroot}/usr/lib/systemd/system/oracle-cloud-agent.service
+%preun
+[ "$1" != 0 ] || systemctl --no-reload disable --now oracle-cloud-agent.service >/dev/null 2>&1 || :
+%files
+/usr/lib/systemd/system/oracle-cloud-agent.service
+E
 publish
 modifyrepo_c --mdtype=modules "$W/modules.yaml" "$W/site/os/repodata" >>"$W/log" 2>&1 && sign_index
 rm -f "$lock"
@@ -506,7 +517,7 @@ not_profile tool:3/alone 'no repository of the recipe has a package not-there'
 check "a profile with a package that is in no repository" $?
 not_profile tool:4/more 'no repository of the recipe has a module tool:4'
 check "a profile of a stream that there is not" $?
-overlay_of tool
+overlay_of 'tool", "oracle-cloud-agent'
 [[ $(modules tool:2) == 2-1 ]] && el build >"$W/out" 2>&1 && [[ $(in_tree 'rpm -q tool; cat /etc/dnf/modules.d/*') == $'tool-2-1.x86_64\n[tool]\nname=tool\nstream=2\nprofiles=\nstate=enabled' ]]
 s=$?
 check "another stream is locked where the recipe names it, newer ones or not, and the image's dnf goes on with it" $s
@@ -563,9 +574,25 @@ el check --json >"$W/checked" 2>>"$W/log"
 python3 - "$W/checked" <<'P'
 import json, sys
 there = {p["name"]: (p["version"], p["arch"]) for p in json.load(open(sys.argv[1]))["installed"]}
-assert there["tool"] == ("3-1", "x86_64") and {"bash", "jq", "rpm"} < set(there), there
+assert there["tool"] == ("3-1", "x86_64") and {"bash", "jq", "rpm", "oracle-cloud-agent"} < set(there), there
 P
 check "… and the checks tell all that is installed, the vendor's too, for the manifest" $?
+cp "$W/images/el.json" "$W/el9.json"
+sed -i 's/"overlays": \["query"/&, "no-cloud-agents"/' "$W/images/el.json"
+cp -r "$TOP/overlays/no-cloud-agents" "$W/overlays/"
+el check >"$W/out" 2>&1 && [[ $(in_tree 'rpm -q oracle-cloud-agent; ls /usr/lib/systemd/system/oracle-cloud-agent.service 2>&1 | grep -c cannot; rpm -q bash | sed "s/-.*//"; rpm -Va --nomtime bash rpm') == $'package oracle-cloud-agent is not installed\n1\nbash' ]]
+s=$?
+check "no-cloud-agents takes the vendor's agent out of it" $s
+[[ $s -eq 0 ]] || tail -n 8 "$W/out" | sed 's/^/# /'
+bytes "$CACHE" >"$W/bytes"
+mkdir "$W/second"
+cp -al "$CACHE/blobs" "$W/second/"
+cache=$W/second el build --locked --offline --jobs 1 >>"$W/log" 2>&1 && bytes "$W/second" | diff "$W/bytes" - >"$W/out"
+s=$?
+check "… and leaves the same bytes in another store" $s
+[[ $s -eq 0 ]] || head -n 5 "$W/out" | sed 's/^/# /'
+rm -rf "$W/second"
+cp "$W/el9.json" "$W/images/el.json"
 # The same disk as release 8 has it: what rpm knows is in Berkeley DB. vendor_8 BYTES: so many of its file.
 offset="?offset=$((1 << 20))"
 debugfs -R "dump /var/lib/rpm/rpmdb.sqlite $V/rpmdb" "$V/vendor.raw$offset" 2>>"$W/log"
@@ -589,7 +616,6 @@ vendor_8() {
         el lock "${@:2}" >"$W/out" 2>&1
 }
 cp "$lock" "$W/before.json"
-cp "$W/images/el.json" "$W/el9.json"
 sed -i 's|vendor/vendor.raw|vendor/vendor8.raw|' "$W/images/el.json"
 rm -f "$lock"
 [[ $s -eq 0 ]] && vendor_8 "$(stat -c %s "$V/Packages")" && python3 - "$W/before.json" "$lock" <<'P'

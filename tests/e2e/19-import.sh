@@ -1,7 +1,8 @@
 #!/bin/bash
 # A vendor's image as the base: a disk with LVM, XFS and ext4, /var and /home apart, and all that a tree can hold, comes out entry for
 # entry; so does one with ext4 in partitions, which is read without an appliance; an overlay's package is installed on it by its own apt, then offline from the store alone. The distribution that
-# the package comes from is a fixture; the system in the image is real. soak/import has btrfs on an MBR disk.
+# the package comes from is a fixture; the system in the image is real. soak/import has this with 100,000 files more (IMPORT_FOLDERS, fifty in each), btrfs on an MBR disk, and
+# other formats of disks.
 #
 # lane: compute
 # after: e2e/10
@@ -31,7 +32,7 @@ LABEL=home /home ext4 defaults,nofail 0 0
 LABEL=ESP /boot/efi vfat umask=0077 0 1
 F
 mkdir -p "$S"/srv/{many,acl,odd} "$S/home/user" "$S/var/data" "$S/boot/efi"
-for i in $(seq 25); do mkdir "$S/srv/many/$i"; for k in $(seq 50); do echo "$i $k" >"$S/srv/many/$i/$k"; done; done
+for i in $(seq "${IMPORT_FOLDERS:-25}"); do mkdir "$S/srv/many/$i"; for k in $(seq 50); do echo "$i $k" >"$S/srv/many/$i/$k"; done; done
 printf 'x' >"$S/srv/odd/$(printf 'bytes \xff\xfe')"
 printf 'x' >"$S/srv/odd/$(printf 'line\nend')"
 printf 'x' >"$S/srv/odd/größe -n * \\"
@@ -48,24 +49,32 @@ truncate -s 3G "$S/var/data/sparse"; echo middle | dd of="$S/var/data/sparse" bs
 mknod "$S/srv/null" c 1 3; mknod "$S/srv/disk" b 259 70000; mkfifo "$S/srv/pipe"
 chown -h 4321:70000 "$S/srv/first" "$S/srv/odd/up"; chmod 4751 "$S/srv/many/1/2"; chmod 1777 "$S/srv/acl"; chmod 2770 "$S/home/user"; chmod 0 "$S/srv/many/1/3"
 touch -hd '2001-02-03 04:05:06.123456789Z' "$S/srv/odd/up" "$S/srv/many/1/4"; touch -d '1969-12-31 12:00Z' "$S/srv/many/1/5"; touch -d '2003-01-01Z' "$S/srv/many"
+# A double of a provider's agent.
+mkdir -p "$I"/agent/{DEBIAN,usr/lib/systemd/system}
+printf 'Package: google-guest-agent\nVersion: 1\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: x\n' >"$I/agent/DEBIAN/control"
+printf '#!/bin/sh\n[ "$1" != purge ] || echo agent >/etc/purged\n' >"$I/agent/DEBIAN/postrm"
+chmod 0755 "$I/agent/DEBIAN/postrm"
+printf '[Service]\nExecStart=/bin/true\n' >"$I/agent/usr/lib/systemd/system/google-guest-agent.service"
+dpkg-deb --build --root-owner-group "$I/agent" "$I/agent.deb" >/dev/null && dpkg --root="$S" --install "$I/agent.deb" >/dev/null 2>&1
+check "it has a provider's agent" $?
 "$TOP/tests/fixtures/tree-list" "$S" >"$I/source.list"
 
 tar -C "$S" --format=posix --numeric-owner --acls --xattrs --xattrs-include='*' --sparse -cf "$I/source.tar" .
 # XFS by the host's mkfs, which the appliance lacks, at the places where LVM then puts the volumes: behind 1 MiB of its own.
 truncate -s 3G "$I/vendor.raw"
-truncate -s 900M "$I/root.xfs"
+truncate -s 1500M "$I/root.xfs"
 truncate -s 700M "$I/var.xfs"
 { printf 'label: gpt\n1MiB,64MiB,U\n65MiB,,V\n' | sfdisk -q "$I/vendor.raw" && mkfs.xfs -q "$I/root.xfs" && mkfs.xfs -q "$I/var.xfs" &&
         dd if="$I/root.xfs" of="$I/vendor.raw" bs=1M seek=66 conv=sparse,notrunc status=none &&
-        dd if="$I/var.xfs" of="$I/vendor.raw" bs=1M seek=966 conv=sparse,notrunc status=none; } || exit 1
-truncate -s 2G "$I/ext4.raw"
+        dd if="$I/var.xfs" of="$I/vendor.raw" bs=1M seek=1566 conv=sparse,notrunc status=none; } || exit 1
+truncate -s 3G "$I/ext4.raw"
 printf 'label: gpt\nstart=1MiB, size=64MiB, type=uefi\nstart=65MiB, size=300MiB, type=linux\nstart=370MiB, type=linux\n' | sfdisk -q "$I/ext4.raw" || exit 1
 guestfish --format=raw -a "$I/vendor.raw" -a "$I/ext4.raw" >"$I/log" 2>&1 <<F
 run
 mkfs vfat /dev/sda1 label:ESP
 pvcreate /dev/sda2
 vgcreate vg /dev/sda2
-debug sh "lvm lvcreate -q -Zn -Wn -L 900M -n root vg && lvm lvcreate -q -Zn -Wn -L 700M -n var vg && lvm lvcreate -q -L 100M -n home vg"
+debug sh "lvm lvcreate -q -Zn -Wn -L 1500M -n root vg && lvm lvcreate -q -Zn -Wn -L 700M -n var vg && lvm lvcreate -q -L 100M -n home vg"
 mkfs ext4 /dev/vg/home label:home
 mount /dev/vg/root /
 mkdir /var
@@ -137,6 +146,14 @@ s=$?
 failed $s
 [[ $s -eq 0 ]] && grep -q '^ours again$' "$I/out"
 check "and again offline, with neither mirror nor image" $?
+sed -i 's/"site"/"site", "no-cloud-agents"/' "$I/images/vendor.json"
+cp -r "$TOP/overlays/no-cloud-agents" "$I/overlays/"
+imp shell --offline -- /bin/sh -c 'dpkg-query -W google-guest-agent tool 2>&1; ls /usr/lib/systemd/system; cat /etc/purged'
+s=$?
+failed $s
+[[ $s -eq 0 ]] && grep -q 'no packages found matching google-guest-agent' "$I/out" && grep -q '^agent$' "$I/out" && ! grep -q 'google-guest-agent.service' "$I/out"
+check "no-cloud-agents takes the provider's agent out of it" $?
+sed -i 's/, "no-cloud-agents"//' "$I/images/vendor.json"
 
 # The other disk: no appliance could start here.
 cat >"$I/images/ext4.json" <<'E'

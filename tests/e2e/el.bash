@@ -9,9 +9,11 @@
 #   el_vendors [COMMAND…]     after el_project el-pods-parts: what Docker, Kubernetes, NVIDIA and others would have, doubles in W/vendor, as a repository
 #                             W/site/vendor; the command has its way with W/vendor before
 #   el_from_here OVERLAY…     these overlays take theirs from there
+#   el_frameworks NAME OVERLAY…   after el_project of parts that have python3.13: $RECIPES/NAME.json, a tree with these overlays, told that Python (Debian's) instead of
+#                             3.12; the system's own is a double that says 3.9.
 #   el_repository PARTS W [OPTION…]   makes the repository again, as make-el-repo takes options
-#   not_newer                 of SELinux's denials those that are none of systemd's and agetty's (TIOCSLCKTRMIOS): that distribution's are newer than
-#                             EL's, and so ask for what its policy does not know
+#   not_denied [NAME]         a check: of SELinux's denials on standard input (of machine NAME; from no pipe, which would lose its verdict) there are those of systemd and agetty (TIOCSLCKTRMIOS), and no others: that
+#                             distribution's are newer than EL's, and so ask for what its policy does not know; none at all were nobody's reading
 
 el_programs() {
         local program
@@ -80,4 +82,43 @@ el_from_here() {
         done
 }
 
-not_newer() { grep -vE 'comm="(systemd|systemd-[a-z-]*|\([a-z-]*\))"|\{ checkpoint_restore \} .*comm="agetty"'; }
+el_frameworks() {
+        local recipe=$1 system=$W/system/python3
+        mkdir -p "$system/files/usr/bin"
+        printf '#!/bin/sh\necho "Python 3.9.21, a double" >&2\nexit 1\n' >"$system/files/usr/bin/python3"
+        chmod 0755 "$system/files/usr/bin/python3"
+        printf 'Package: python3\nVersion: 3.9.21-2.el9\n' >"$system/control"
+        [[ -d $W/site/system ]] || "$TOP/tests/fixtures/make-dnf-repo" --gnupg "$W/key" "$W/system" "$W/site/system" >>"$W/log" 2>&1
+        check "the system's Python is a double" $?
+        sed -i 's/python3\.12/python3.13/g' "$PROJECT"/overlays/{ml-*,mpi4py}/overlay.json
+        # What EL's packages do and Debian's leave to others: setup has the file of hosts, and glibc runs ldconfig behind every transaction.
+        mkdir -p "$PROJECT/overlays/el-traits/files/etc"
+        echo '127.0.0.1 localhost localhost.localdomain' >"$PROJECT/overlays/el-traits/files/etc/hosts"
+        printf '#!/bin/sh\nexec ldconfig\n' >"$PROJECT/overlays/el-traits/ldconfig.sh"
+        chmod +x "$PROJECT/overlays/el-traits/ldconfig.sh"
+        echo '{ "description": "What EL has by itself", "run": ["ldconfig.sh"] }' >"$PROJECT/overlays/el-traits/overlay.json"
+        cat >"$RECIPES/$recipe.json" <<R
+{
+        "name": "$recipe", "kind": "tree",
+        "limits": { "time": "40min" }, // a busy machine
+        "base": {
+                "distro": "rocky", "release": "9",
+                "packages": ["base-files", "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "hostname", "systemd-sysv", "procps", "python3"],
+                "repositories": {
+                        "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$(<"$W/key/fingerprint")", "keep": true },
+                        "system": { "uri": "file://$W/site/system/", "key": "os.asc", "fingerprint": "$(<"$W/key/fingerprint")" }
+                }
+        },
+        "overlays": [$(printf '"%s", ' "${@:2}") "el-traits"]
+}
+R
+}
+
+not_denied() {
+        local denied newer='comm="(systemd|systemd-[a-z-]*|\([a-z-]*\))"|\{ checkpoint_restore \} .*comm="agetty"' s
+        denied=$(cat)
+        grep -qE "avc: +denied.*($newer)" <<<"$denied" && ! grep -qvE "$newer" <<<"$denied"
+        s=$?
+        check "… and nothing was denied${1:+ on the $1} but what EL's older parts do not ask for" $s
+        [[ $s -eq 0 ]] || grep -vE "$newer" <<<"$denied" | head -n 20 | sed 's/^/# /'
+}

@@ -51,8 +51,9 @@ told() { check "$1" "$2" || vm 'firstbootctl status; systemctl --failed; firstbo
 enforced() {
         [[ -n ${SELINUX_POLICY:-} ]] || return 0
         vm 'getenforce; ps -eo label=,comm= | grep -E "kubelet$|containerd$|pause$" | awk "{ split(\$1, l, \":\"); print \$2, l[3] }" | sort -u' >"$VM/said"
-        [[ $(<"$VM/said") == $'Enforcing\ncontainerd container_runtime_t\nkubelet kubelet_t\npause spc_t' ]] && ! vm "journalctl -b -o cat -g 'avc: +denied'" | not_newer
-        check "… with SELinux enforcing, by EL's own policy, and nothing denied but what EL's older parts do not ask for" $? || sed 's/^/# /' "$VM/said"
+        [[ $(<"$VM/said") == $'Enforcing\ncontainerd container_runtime_t\nkubelet kubelet_t\npause spc_t' ]]
+        check "… with SELinux enforcing, by EL's own policy" $? || sed 's/^/# /' "$VM/said"
+        not_denied < <(vm "journalctl -b -o cat -g 'avc: +denied'")
 }
 
 vm_on multi-user || exit 1

@@ -8,41 +8,7 @@ source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/el.bash"
 el_project el-ml-parts
-fingerprint=$(<"$W/key/fingerprint")
-mkdir -p "$W/system/python3/files/usr/bin"
-printf '#!/bin/sh\necho "Python 3.9.21, a double" >&2\nexit 1\n' >"$W/system/python3/files/usr/bin/python3"
-chmod 0755 "$W/system/python3/files/usr/bin/python3"
-printf 'Package: python3\nVersion: 3.9.21-2.el9\n' >"$W/system/python3/control"
-"$TOP/tests/fixtures/make-dnf-repo" --gnupg "$W/key" "$W/system" "$W/site/system" >>"$W/log" 2>&1
-check "the system's Python is a double" $?
-
-overlays=(ml-ray ml-submitit mpi4py ml-horovod-tensorflow)
-for overlay in "${overlays[@]}" ml-tensorflow-common ml-tensorflow-cpu; do
-        sed -i 's/python3\.12/python3.13/g' "$PROJECT/overlays/$overlay/overlay.json"
-done
-[[ $(grep -l '"python3.13' "$PROJECT"/overlays/*/overlay.json | wc -l) -eq 6 ]]
-check "the overlays name the Python that is there" $?
-# What EL's packages do and Debian's leave to others: setup has the file of hosts, and glibc runs ldconfig behind every transaction.
-mkdir -p "$PROJECT/overlays/el-traits/files/etc"
-echo '127.0.0.1 localhost localhost.localdomain' >"$PROJECT/overlays/el-traits/files/etc/hosts"
-printf '#!/bin/sh\nexec ldconfig\n' >"$PROJECT/overlays/el-traits/ldconfig.sh"
-chmod +x "$PROJECT/overlays/el-traits/ldconfig.sh"
-echo '{ "description": "What EL has by itself", "run": ["ldconfig.sh"] }' >"$PROJECT/overlays/el-traits/overlay.json"
-cat >"$RECIPES/el-ml.json" <<R
-{
-        "name": "el-ml", "kind": "tree",
-        "limits": { "time": "30min" }, // a busy machine
-        "base": {
-                "distro": "rocky", "release": "9",
-                "packages": ["base-files", "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "hostname", "systemd-sysv", "procps", "python3"],
-                "repositories": {
-                        "os": { "uri": "file://$W/site/os/", "key": "os.asc", "fingerprint": "$fingerprint", "keep": true },
-                        "system": { "uri": "file://$W/site/system/", "key": "os.asc", "fingerprint": "$fingerprint" }
-                }
-        },
-        "overlays": [$(printf '"%s", ' "${overlays[@]}") "el-traits"]
-}
-R
+el_frameworks el-ml ml-ray ml-submitit mpi4py ml-horovod-tensorflow
 in_tree() { "$IMGBUILD" shell "$RECIPES/el-ml.json" --cache "$CACHE" --progress none -- sh -c "$1" 2>>"$W/log"; }
 
 SECONDS=0
