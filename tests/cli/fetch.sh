@@ -133,7 +133,7 @@ fails() {
         check "$name: told once" test "$(grep -c 'artifact thing' "$T/out")" -eq 1
         check "$name: no lock, no blob" test ! -e "$T/images/a.lock.json" -a ! -e "$(blob "$sha")"
 }
-fails "404" "the server answered 404.*Correct its url (and version) in .*overlays/thing/overlay.json" "$URL/nothing" "$sha"
+fails "404" "the server answered 404.*Correct its URL (and version) in .*overlays/thing/overlay.json" "$URL/nothing" "$sha"
 check "404 is final" test "$(requests nothing)" -eq 1
 fails "403" "the server answered 403" "$URL/!403/file" "$sha"
 fails "500 without end" "the server answered 500.*Try again later" "$URL/!500/file" "$sha"
