@@ -62,7 +62,7 @@ static bool names(const Entry *e, const char *name) {
 
 /* -EEXIST: another one is there. */
 static int take(const Entry *e, char *to) {
-        char digest[128 + 1] = "";
+        char digest[DIGEST_SHA512_HEX + 1] = "";
 
         for (size_t i = 0; i < e->digits; i++)
                 digest[i] = (char) tolower((unsigned char) e->hex[i]);
@@ -81,12 +81,12 @@ int checksums_find(const char *list, const char *name, Checksums *ret) {
 
                 if (!parse_coreutils(line, length, &e) && !parse_bsd(line, length, &e))
                         continue;
-                if (e.digits != sizeof(ret->sha256) - 1 && e.digits != sizeof(ret->sha512) - 1)
+                if (e.digits != DIGEST_HEX && e.digits != DIGEST_SHA512_HEX)
                         continue;
                 ret->n++;
                 if (!names(&e, name))
                         continue;
-                r = take(&e, e.digits == sizeof(ret->sha256) - 1 ? ret->sha256 : ret->sha512);
+                r = take(&e, e.digits == DIGEST_HEX ? ret->sha256 : ret->sha512);
                 if (r < 0)
                         return r;
         }

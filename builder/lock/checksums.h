@@ -5,11 +5,12 @@
  * BSD's ("SHA256 (NAME) = HEX"). Whatever else is in one (comments, a signature's frame, digests of
  * other kinds) does not count. */
 
-#include "shared/macro.h"
+#include "store/digest.h"
 
 typedef struct Checksums {
-        char sha256[64 + 1], sha512[128 + 1]; /* lower-case hex; "": the list has none */
-        size_t n;                             /* files that the list has */
+        Digest sha256; /* "": the list has none of it */
+        char sha512[DIGEST_SHA512_HEX + 1];
+        size_t n; /* files that the list has */
 } Checksums;
 
 /* What `list` says of the file `name`, in whichever folder the list has it. Fails with -ENOENT

@@ -12,7 +12,6 @@
 #include "store/fetch.h"
 #include "store/store.h"
 
-#include <fcntl.h>
 #include <time.h>
 
 #define TEXT_MAX (4 * 1024 * 1024) /* bytes; vendors' lists have some KB */
@@ -33,20 +32,13 @@ static void check_done(Check *c) {
         free(c->key);
 }
 
-/* Where on this host a file lies that the recipe names by path or URL. */
 static int bring(const Check *c, const char *where, const char *what, char **ret) {
-        FetchItem item = { .url = where, .what = what, .max = TEXT_MAX, .file = c->recipe->path };
-        int r;
-
-        if (!strstr(where, "://")) {
-                *ret = strdup(where);
-                return *ret ? 0 : log_oom();
-        }
-        r = fetch_all(c->ctx, NULL, &item, 1);
-        if (r < 0)
-                return r;
-        *ret = store_blob_path(c->ctx->store, item.result);
-        return *ret ? 0 : log_oom();
+        return bring_file(c->ctx,
+                        &(FetchItem) { .url = where,
+                                        .what = what,
+                                        .max = TEXT_MAX,
+                                        .file = c->recipe->path },
+                        ret);
 }
 
 static int read_text(
@@ -80,29 +72,6 @@ static int require_signed(const Check *c, int r, const char *of) {
         return r > 0 ? 0 : log_unsigned(c, of);
 }
 
-static int sha512_file(const char *path, char ret[128 + 1]) {
-        unsigned char block[64 * 1024], digest[EVP_MAX_MD_SIZE];
-        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-        EVP_MD_CTX *md = EVP_MD_CTX_new();
-        ssize_t n = -1;
-        bool good;
-
-        if (fd < 0) {
-                EVP_MD_CTX_free(md);
-                return -errno;
-        }
-        good = md && EVP_DigestInit_ex(md, EVP_sha512(), NULL) == 1;
-        while (good && (n = read(fd, block, sizeof(block))) > 0)
-                good = EVP_DigestUpdate(md, block, (size_t) n) == 1;
-        good = good && n == 0 && EVP_DigestFinal_ex(md, digest, NULL) == 1;
-        EVP_MD_CTX_free(md);
-        if (!good)
-                return n < 0 && md ? -EIO : -ENOMEM;
-        for (size_t i = 0; i < 64; i++)
-                snprintf(ret + 2 * i, 3, "%02x", digest[i]);
-        return 0;
-}
-
 static int log_other(const Check *c, const char *kind, const char *is, const char *listed) {
         log_error("%s: $.base.signature: %s has %s %s, and what the vendor signed says %s: it was changed or cut off on its way, or is of another day than the list",
                         c->recipe->path, c->recipe->base.image, kind, is, listed);
@@ -110,14 +79,14 @@ static int log_other(const Check *c, const char *kind, const char *is, const cha
 }
 
 static int compare(const Check *c, const Checksums *listed) {
-        char sha512[128 + 1];
+        char sha512[DIGEST_SHA512_HEX + 1];
         int r;
 
         if (*listed->sha256 && !streq(listed->sha256, c->sha256))
                 return log_other(c, "sha256", c->sha256, listed->sha256);
         if (!*listed->sha512)
                 return 0;
-        r = sha512_file(c->path, sha512);
+        r = digest_file_sha512(c->path, sha512);
         if (r < 0)
                 return log_error_errno(
                                 r, "%s: $.base.image: cannot read %s", c->recipe->path, c->path);

@@ -5,6 +5,7 @@
 
 #include "lock/lock.h"
 #include "store/digest.h"
+#include "store/fetch.h"
 
 #define LOCK_VERSION 1
 #define LOCK_SIZE_MAX (16 * 1024 * 1024) /* bytes of a lock file; one of 600 packages has 200 KB */
@@ -59,6 +60,10 @@ const Artifact *artifact_package(Context *ctx, const Recipe *recipe, const Locke
 /* Packages that those of these overlays depend on, and nothing brings: 0 where there are none, else
  * it says so, and returns -EINVAL. */
 int artifacts_find_missing(char *const *brought_by, char *const *missing);
+
+/* Where on this host what `item` says lies: its URL is one, or a path of this host's. What comes is
+ * stored under its own digest. Errors are logged; the caller frees *ret. */
+int bring_file(Context *ctx, FetchItem *item, char **ret);
 
 /* Whose signature counts for something. */
 typedef struct SigningKey {

@@ -104,17 +104,17 @@ static int extract(const char *home, const char *file, const char *fingerprint, 
         return r > 0 ? -EIO : r;
 }
 
-static int fetch_key(Context *ctx, const SigningKey *k, char **ret) {
-        _cleanup_free_ char *what = strf("the signing key of %s", k->what);
-        FetchItem item = { .url = k->key, .what = what, .max = KEY_DOWNLOAD_MAX };
+int bring_file(Context *ctx, FetchItem *item, char **ret) {
         int r;
 
-        if (!what)
-                return log_oom();
-        r = fetch_all(ctx, NULL, &item, 1);
+        if (!strstr(item->url, "://")) {
+                *ret = strdup(item->url);
+                return *ret ? 0 : log_oom();
+        }
+        r = fetch_all(ctx, NULL, item, 1);
         if (r < 0)
                 return r;
-        *ret = store_blob_path(ctx->store, item.result);
+        *ret = store_blob_path(ctx->store, item->result);
         return *ret ? 0 : log_oom();
 }
 
@@ -132,15 +132,14 @@ static int make_home(Context *ctx, char **ret) {
 }
 
 int signing_key(Context *ctx, const SigningKey *k, const char *path) {
-        _cleanup_free_ char *home = NULL, *file = NULL, *found = NULL;
+        _cleanup_free_ char *home = NULL, *file = NULL, *found = NULL,
+                            *what = strf("the signing key of %s", k->what);
+        FetchItem item = { .url = k->key, .what = what, .max = KEY_DOWNLOAD_MAX };
         int r;
 
-        if (strstr(k->key, "://"))
-                r = fetch_key(ctx, k, &file);
-        else {
-                file = strdup(k->key);
-                r = file ? 0 : log_oom();
-        }
+        if (!what)
+                return log_oom();
+        r = bring_file(ctx, &item, &file);
         if (r < 0)
                 return r;
         r = make_home(ctx, &home);

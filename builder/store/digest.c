@@ -19,16 +19,20 @@ struct Hash {
         bool failed; /* one bad update spoils the whole: hash_end() then gives no valid digest */
 };
 
-int hash_new(Hash **ret) {
+static int hash_new_of(const EVP_MD *kind, Hash **ret) {
         _cleanup_hash_free_ Hash *h = calloc(1, sizeof(*h));
 
         if (!h)
                 return -ENOMEM;
         h->md = EVP_MD_CTX_new();
-        if (!h->md || EVP_DigestInit_ex(h->md, EVP_sha256(), NULL) != 1)
+        if (!h->md || EVP_DigestInit_ex(h->md, kind, NULL) != 1)
                 return -ENOMEM;
         *ret = TAKE_PTR(h);
         return 0;
+}
+
+int hash_new(Hash **ret) {
+        return hash_new_of(EVP_sha256(), ret);
 }
 
 Hash *hash_free(Hash *h) {
@@ -63,16 +67,20 @@ void hash_strv(Hash *h, const char *label, char *const *l) {
                 hash_field(h, "-", *s);
 }
 
-void hash_end(Hash *h, Digest ret) {
+static void hash_hex(Hash *h, size_t digits, char *ret) {
         unsigned char raw[EVP_MAX_MD_SIZE];
         unsigned n = 0;
 
-        if (EVP_DigestFinal_ex(h->md, raw, &n) != 1 || n != DIGEST_HEX / 2 || h->failed) {
+        if (EVP_DigestFinal_ex(h->md, raw, &n) != 1 || n != digits / 2 || h->failed) {
                 ret[0] = '\0';
                 return;
         }
         for (unsigned i = 0; i < n; i++)
                 snprintf(ret + 2 * i, 3, "%02x", raw[i]);
+}
+
+void hash_end(Hash *h, Digest ret) {
+        hash_hex(h, DIGEST_HEX, ret);
 }
 
 bool digest_valid(const char *s) {
@@ -119,8 +127,8 @@ static int hash_hole(Hash *h, int fd, char *buffer, uint64_t *size) {
         return 0;
 }
 
-int digest_fd(int fd, Digest ret, uint64_t *ret_size) {
-        _cleanup_hash_free_ Hash *h = NULL;
+/* All from the file's position on. */
+static int hash_fd(Hash *h, int fd, uint64_t *ret_size) {
         _cleanup_free_ char *buffer = malloc(BUFFER_SIZE);
         bool holes = has_holes(fd);
         uint64_t size = 0;
@@ -128,9 +136,6 @@ int digest_fd(int fd, Digest ret, uint64_t *ret_size) {
 
         if (!buffer)
                 return -ENOMEM;
-        r = hash_new(&h);
-        if (r < 0)
-                return r;
         for (;;) {
                 ssize_t n;
 
@@ -152,6 +157,21 @@ int digest_fd(int fd, Digest ret, uint64_t *ret_size) {
                 hash_bytes(h, buffer, (size_t) n);
                 size += (size_t) n;
         }
+        *ret_size = size;
+        return 0;
+}
+
+int digest_fd(int fd, Digest ret, uint64_t *ret_size) {
+        _cleanup_hash_free_ Hash *h = NULL;
+        uint64_t size;
+        int r;
+
+        r = hash_new(&h);
+        if (r < 0)
+                return r;
+        r = hash_fd(h, fd, &size);
+        if (r < 0)
+                return r;
         r = hash_finish(h, ret);
         if (r < 0)
                 return r;
@@ -164,6 +184,24 @@ int digest_file(const char *path, Digest ret, uint64_t *ret_size) {
         _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
         return fd < 0 ? -errno : digest_fd(fd, ret, ret_size);
+}
+
+int digest_file_sha512(const char *path, char ret[static DIGEST_SHA512_HEX + 1]) {
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        _cleanup_hash_free_ Hash *h = NULL;
+        uint64_t size;
+        int r;
+
+        if (fd < 0)
+                return -errno;
+        r = hash_new_of(EVP_sha512(), &h);
+        if (r < 0)
+                return r;
+        r = hash_fd(h, fd, &size);
+        if (r < 0)
+                return r;
+        hash_hex(h, DIGEST_SHA512_HEX, ret);
+        return *ret ? 0 : -EIO;
 }
 
 static int hash_link(Hash *h, int folder, const char *name, const char *path) {

@@ -27,6 +27,11 @@ void hash_end(Hash *h, Digest ret); /* "", which is no valid digest, where somet
 /* -ECANCELED after a Ctrl-C. */
 int digest_file(const char *path, Digest ret, uint64_t *ret_size); /* ret_size may be NULL */
 int digest_fd(int fd, Digest ret, uint64_t *ret_size);
+
+/* SHA-512, where others say that of a file; nothing here is known by it. */
+#define DIGEST_SHA512_HEX 128
+int digest_file_sha512(const char *path, char ret[static DIGEST_SHA512_HEX + 1]);
+
 bool digest_valid(const char *s); /* 64 lower-case hex digits */
 
 /* Digest of a folder as git would carry it: names, contents, link targets, executable bits; no

@@ -9,8 +9,9 @@
 #   el_vendors [COMMAND…]     after el_project el-pods-parts: what Docker, Kubernetes, NVIDIA and others would have, doubles in W/vendor, as a repository
 #                             W/site/vendor; the command has its way with W/vendor before
 #   el_from_here OVERLAY…     these overlays take theirs from there
-#   el_frameworks NAME OVERLAY…   after el_project of parts that have python3.13: $RECIPES/NAME.json, a tree with these overlays, told that Python (Debian's) instead of
-#                             3.12; the system's own is a double that says 3.9.
+#   el_frameworks_project PARTS   el_project of parts that have python3.13: the overlays of frameworks are told that Python (Debian's) instead of 3.12; the
+#                             system's own is a double that says 3.9
+#   el_frameworks NAME OVERLAY…   after it: $RECIPES/NAME.json, a tree with these overlays
 #   el_repository PARTS W [OPTION…]   makes the repository again, as make-el-repo takes options
 #   not_denied [NAME]         a check: of SELinux's denials on standard input (of machine NAME; from no pipe, which would lose its verdict) there are those of systemd and agetty (TIOCSLCKTRMIOS), and no others: that
 #                             distribution's are newer than EL's, and so ask for what its policy does not know; none at all were nobody's reading
@@ -82,25 +83,31 @@ el_from_here() {
         done
 }
 
-el_frameworks() {
-        local recipe=$1 system=$W/system/python3
+el_frameworks_project() {
+        el_project "$1"
+        local system=$W/system/python3
         mkdir -p "$system/files/usr/bin"
         printf '#!/bin/sh\necho "Python 3.9.21, a double" >&2\nexit 1\n' >"$system/files/usr/bin/python3"
         chmod 0755 "$system/files/usr/bin/python3"
         printf 'Package: python3\nVersion: 3.9.21-2.el9\n' >"$system/control"
-        [[ -d $W/site/system ]] || "$TOP/tests/fixtures/make-dnf-repo" --gnupg "$W/key" "$W/system" "$W/site/system" >>"$W/log" 2>&1
+        "$TOP/tests/fixtures/make-dnf-repo" --gnupg "$W/key" "$W/system" "$W/site/system" >>"$W/log" 2>&1
         check "the system's Python is a double" $?
         sed -i 's/python3\.12/python3.13/g' "$PROJECT"/overlays/{ml-*,mpi4py}/overlay.json
+        ! grep -l 'python3\.12' "$PROJECT"/overlays/*/overlay.json && [[ $(grep -l '"python3.13' "$PROJECT"/overlays/*/overlay.json | wc -l) -eq 11 ]]
+        check "the overlays name the Python that is there" $?
         # What EL's packages do and Debian's leave to others: setup has the file of hosts, and glibc runs ldconfig behind every transaction.
         mkdir -p "$PROJECT/overlays/el-traits/files/etc"
         echo '127.0.0.1 localhost localhost.localdomain' >"$PROJECT/overlays/el-traits/files/etc/hosts"
         printf '#!/bin/sh\nexec ldconfig\n' >"$PROJECT/overlays/el-traits/ldconfig.sh"
         chmod +x "$PROJECT/overlays/el-traits/ldconfig.sh"
         echo '{ "description": "What EL has by itself", "run": ["ldconfig.sh"] }' >"$PROJECT/overlays/el-traits/overlay.json"
-        cat >"$RECIPES/$recipe.json" <<R
+}
+
+el_frameworks() {
+        cat >"$RECIPES/$1.json" <<R
 {
-        "name": "$recipe", "kind": "tree",
-        "limits": { "time": "40min" }, // a busy machine
+        "name": "$1", "kind": "tree",
+        "limits": { "time": "30min" }, // a busy machine
         "base": {
                 "distro": "rocky", "release": "9",
                 "packages": ["base-files", "bash", "dash", "coreutils", "libc-bin", "rpm", "sed", "grep", "findutils", "hostname", "systemd-sysv", "procps", "python3"],

@@ -8,7 +8,7 @@ source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/el.bash"
 source "$TOP/tests/e2e/trained.bash"
-el_project el-ml-cuda-parts
+el_frameworks_project el-ml-parts
 
 # --- NVIDIA's repository -------------------------------------------------------------------------------------------------
 cat >"$W/parts/cuda-parts.json" <<'R'

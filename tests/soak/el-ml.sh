@@ -7,7 +7,7 @@ set -u
 source "$TOP/tests/e2e/lib.bash"
 source "$TOP/tests/e2e/containers.bash"
 source "$TOP/tests/e2e/el.bash"
-el_project el-ml-parts
+el_frameworks_project el-ml-parts
 el_frameworks el-ml ml-ray ml-submitit mpi4py ml-horovod-tensorflow
 in_tree() { "$IMGBUILD" shell "$RECIPES/el-ml.json" --cache "$CACHE" --progress none -- sh -c "$1" 2>>"$W/log"; }
 

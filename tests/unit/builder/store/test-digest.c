@@ -150,6 +150,32 @@ static void valid_is_lower_case_hex(void **state) {
         assert_false(digest_valid(NULL));
 }
 
+/* FIPS 180-4's example. */
+static void known_value_of_sha512(void **state) {
+        char d[DIGEST_SHA512_HEX + 1];
+        _cleanup_free_ char *path = path_join(folder, "abc"), *missing = path_join(folder, "none");
+
+        (void) state;
+        put("abc", "abc", 0644);
+        assert_int_equal(digest_file_sha512(path, d), 0);
+        assert_string_equal(d, "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
+                               "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f");
+        assert_int_equal(digest_file_sha512(missing, d), -ENOENT);
+}
+
+/* What sha512sum says of so many zeros. */
+static void a_hole_is_zeros_for_sha512(void **state) {
+        char d[DIGEST_SHA512_HEX + 1];
+        _cleanup_free_ char *path = path_join(folder, "hole");
+
+        (void) state;
+        put("hole", "", 0644);
+        assert_int_equal(truncate(path, 3 << 20), 0);
+        assert_int_equal(digest_file_sha512(path, d), 0);
+        assert_string_equal(d, "37a33d86aa47380aa21b17b41dfc8d04f464de7e71820900397436d0916e91b3"
+                               "53f184cefe0ad16ae7902f0128aae786d78f14b58beee0c46d583cf1bfd557b8");
+}
+
 /* What is written at these places, of a file of so many bytes, and the same file without holes. */
 static void same_without_holes(const off_t *places, size_t n, off_t size) {
         _cleanup_free_ char *sparse = path_join(folder, "sparse"),
@@ -221,6 +247,8 @@ static void a_sparse_file_counts_from_its_position(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(known_value, setup, teardown),
+                cmocka_unit_test_setup_teardown(known_value_of_sha512, setup, teardown),
+                cmocka_unit_test_setup_teardown(a_hole_is_zeros_for_sha512, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_hole_at_the_start_is_zeros, setup, teardown),
                 cmocka_unit_test_setup_teardown(holes_between_data_are_zeros, setup, teardown),
                 cmocka_unit_test_setup_teardown(a_hole_at_the_end_is_zeros, setup, teardown),
