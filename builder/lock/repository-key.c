@@ -17,13 +17,17 @@
 #define KEY_SIZE_MAX (256 * 1024)          /* the keys of vendors have 1 to 4 KB */
 #define KEY_DOWNLOAD_MAX (4 * 1024 * 1024) /* a file may have many keys, of which one is pinned */
 
+#define GPG_USEC (60 * USEC_PER_SEC)
+#define SLOWEST (10 * 1024 * 1024) /* bytes a second, of what a signature is of: a slow disk's */
+
 /* gpg on a keyring of its own: nothing of the user's, no agent, no network. Returns its exit
  * code. */
-static int gpg(const char *home, const char *output_path, char **ret_output, char *const *words) {
+static int gpg_within(uint64_t usec, const char *home, const char *output_path, char **ret_output,
+                char *const *words) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_strv_free_ char **argv = NULL;
         _cleanup_free_ char *output = NULL;
-        SpawnOptions options = { .timeout_usec = 60 * USEC_PER_SEC };
+        SpawnOptions options = { .timeout_usec = usec };
         int status, r;
 
         if (output_path) {
@@ -48,6 +52,10 @@ static int gpg(const char *home, const char *output_path, char **ret_output, cha
         if (ret_output)
                 *ret_output = TAKE_PTR(output);
         return status;
+}
+
+static int gpg(const char *home, const char *output_path, char **ret_output, char *const *words) {
+        return gpg_within(GPG_USEC, home, output_path, ret_output, words);
 }
 
 /* Fingerprints of the primary keys in what --list-keys --with-colons printed. */
@@ -192,17 +200,21 @@ static bool says_good(const char *status) {
 }
 
 /* 1 where gpg, called so with the key in the keyring `path`, finds a good signature and nothing
- * else. */
-static int verifies(Context *ctx, const char *path, char *const *words) {
+ * else. A disk image that is signed takes as long to read as it is large. */
+static int verifies(Context *ctx, const char *path, const char *file, char *const *words) {
         _cleanup_free_ char *home = NULL, *status = NULL;
+        struct stat st;
         int r;
 
+        if (stat(file, &st) < 0)
+                return -errno;
         r = make_home(ctx, &home);
         if (r < 0)
                 return r;
         r = gpg(home, NULL, NULL, ARGV("--import", path));
         if (r == 0)
-                r = gpg(home, NULL, &status, words);
+                r = gpg_within(GPG_USEC + (uint64_t) st.st_size / SLOWEST * USEC_PER_SEC, home,
+                                NULL, &status, words);
         rm_rf(home);
         if (r < 0)
                 return r;
@@ -210,11 +222,12 @@ static int verifies(Context *ctx, const char *path, char *const *words) {
 }
 
 int key_signed(Context *ctx, const char *path, const char *signature, const char *file) {
-        return verifies(ctx, path, ARGV("--status-fd", "1", "--verify", signature, file));
+        return verifies(ctx, path, file, ARGV("--status-fd", "1", "--verify", signature, file));
 }
 
 int key_signed_text(Context *ctx, const char *path, const char *file, const char *text) {
-        return verifies(ctx, path, ARGV("--status-fd", "1", "--output", text, "--decrypt", file));
+        return verifies(ctx, path, file,
+                        ARGV("--status-fd", "1", "--output", text, "--decrypt", file));
 }
 
 int key_to_text(const char *path, char **ret) {
