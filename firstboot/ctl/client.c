@@ -4,6 +4,7 @@
 
 #include "ctl/ctl.h"
 #include "contract/paths.h"
+#include "contract/status-file.h"
 #include "contract/status.h"
 #include "shared/json-strv.h"
 #include "shared/duration.h"
@@ -13,7 +14,6 @@
 
 #include <sys/stat.h>
 
-#define STATUS_MAX (4 * 1024 * 1024)
 #define CALL_USEC (10 * USEC_PER_SEC)
 
 int ctl_bus(Ctl *c) {
@@ -100,8 +100,7 @@ int ctl_status(Ctl *c, json_object **ret) {
         if (r >= 0)
                 return 0;
         snprintf(c->silence, sizeof(c->silence), "%s", why_silent(r, &error));
-        path = fb_path(PATH_RUN_STATUS);
-        r = path ? json_load(path, STATUS_MAX, &e, ret) : -ENOMEM;
+        r = status_file_load(&e, ret, &path);
         if (r >= 0) {
                 c->left_sec = stat(path, &st) < 0 ? 0 : st.st_mtim.tv_sec;
                 return 0;

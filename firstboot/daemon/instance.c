@@ -8,25 +8,12 @@
 #include "daemon/publish.h"
 #include "contract/history.h"
 #include "contract/paths.h"
+#include "contract/status-file.h"
 #include "shared/log.h"
 
 #include <systemd/sd-id128.h>
 
 #define RECORD_MAX (1024 * 1024)
-#define STATUS_MAX (4 * 1024 * 1024)
-
-static int boot_id(char ret[SD_ID128_STRING_MAX]) {
-        const char *given = secure_getenv("FIRSTBOOT_BOOT_ID");
-        sd_id128_t id;
-        int r;
-
-        r = given ? sd_id128_from_string(given, &id) : sd_id128_get_boot(&id);
-        if (r < 0)
-                return r;
-
-        sd_id128_to_string(id, ret);
-        return 0;
-}
 
 /* The helper leaves only an id that the cloud itself gave. */
 static int read_identity(json_object *document, Identity *ret) {
@@ -77,7 +64,7 @@ int instance_load_state(json_object *document, State **ret, bool *ret_told) {
 
         if (!path)
                 return -ENOMEM;
-        r = boot_id(boot);
+        r = boot_id_read(boot);
         if (r < 0)
                 return r;
         r = read_identity(document, &now);
@@ -100,12 +87,11 @@ int instance_load_state(json_object *document, State **ret, bool *ret_told) {
 }
 
 json_object *instance_recall_status(void) {
-        _cleanup_free_ char *path = fb_path(PATH_RUN_STATUS);
         _cleanup_json_ json_object *o = NULL;
         char boot[SD_ID128_STRING_MAX];
         JsonError e = {};
 
-        if (!path || boot_id(boot) < 0 || json_load(path, STATUS_MAX, &e, &o) < 0)
+        if (boot_id_read(boot) < 0 || status_file_load(&e, &o, NULL) < 0)
                 return NULL;
         return streq_ptr(json_get_string(o, "boot_id"), boot) ? TAKE_PTR(o) : NULL;
 }

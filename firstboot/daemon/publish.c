@@ -9,6 +9,7 @@
 #include "daemon/membership.h"
 #include "daemon/metrics.h"
 #include "contract/paths.h"
+#include "contract/status-file.h"
 #include "shared/duration.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -109,7 +110,6 @@ bool publish_is_saved(void) {
 }
 
 bool publish_status(Publisher *p, const Node *n) {
-        _cleanup_free_ char *path = fb_path(PATH_RUN_STATUS);
         _cleanup_json_ json_object *o = status_document(n);
         const char *text = NULL;
         int r;
@@ -117,7 +117,7 @@ bool publish_status(Publisher *p, const Node *n) {
         if (o)
                 text = json_object_to_json_string_ext(
                                 o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
-        if (!text || !path) {
+        if (!text) {
                 log_oom();
                 return false;
         }
@@ -131,16 +131,15 @@ bool publish_status(Publisher *p, const Node *n) {
                 write_metrics(n);
                 notify_progress(n);
         }
-        r = write_file_atomic(path, text, strlen(text), 0644);
-        if (r >= 0)
+        r = status_file_save(text);
+        if (r == 0)
                 return true;
-        /* Nobody is to read of what is over. And what it took is room for what is now, which the
-         * step has to read that keeps work away. */
-        (void) unlink(path);
-        if (write_file_atomic(path, text, strlen(text), 0644) >= 0)
-                return true;
-        log_error_errno(r, "Cannot write %s", path); /* the next look tries again */
-        free(TAKE_PTR(p->written));
+        if (r > 0)
+                log_warning("There is no room for " PATH_RUN_STATUS
+                            "; the status is at " PATH_SPARE_STATUS " meanwhile");
+        else
+                log_error_errno(r, "Cannot write " PATH_RUN_STATUS);
+        free(TAKE_PTR(p->written)); /* the next look tries again */
         return true;
 }
 

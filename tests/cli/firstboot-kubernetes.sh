@@ -524,10 +524,10 @@ rm "$NODE/bad"
 "$ctl" rerun --wait probe >/dev/null 2>&1
 node_wait ready
 [[ -n $small_run ]] || echo "skip - /run full: nothing can be mounted here"
-for what in ${small_run:+blocks inodes}; do
+for what in ${small_run:+blocks inodes thief}; do
         : >"$NODE/tools"
         run_crowd "$what"
-        check "no $what left in /run: the cluster has the code" until_ node '(c["GPUNodeReady"]["status"], c["GPUNodeReady"]["reason"], s.get("unschedulable"))' "('False', 'run.not-writable', True)"
+        check "/run full ($what): the cluster has the code" until_ node '(c["GPUNodeReady"]["status"], c["GPUNodeReady"]["reason"], s.get("unschedulable"))' "('False', 'run.not-writable', True)"
         check "… and what is full" node '"/run/firstboot: No space left" in c["GPUNodeReady"]["message"]' True
         check "… the taint, too" until_ node "$taints" "[('imgbuild.org/not-ready', 'run.not-writable', 'NoSchedule')]"
         check "… kubelet and its pods are left alone" never "kubelet" "$NODE/tools"

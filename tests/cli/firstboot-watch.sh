@@ -137,7 +137,7 @@ check "by what they find" is 'o["step"]["probe"]["status"]' failed
 check "meanwhile the node was never ready" bash -c '! sed "1,/^# from here on/d" "$1" | grep -q "^StartUnit node-ready"' - "$NODE/calls"
 
 # --- /run full, of what others keep there --------------------------------------------------------------------------------
-for what in blocks inodes "dynamic blocks"; do
+for what in blocks inodes "dynamic blocks" thief; do
         # What a dynamic node tells of itself is in a file of /run, which a drain would change.
         slurm=
         [[ $what != dynamic* ]] || slurm=',"dynamic":true,"features":["a"]'
@@ -145,7 +145,7 @@ for what in blocks inodes "dynamic blocks"; do
         [[ -n $sized ]] || { echo "skip - /run full: nothing can be mounted here"; break; }
         echo '# from here on' >>"$NODE/calls"
         run_crowd "${what#dynamic }"
-        check "no $what left in /run: the node is not ready" until_ test ! -e "$NODE/run/firstboot/ready"
+        check "/run full ($what): the node is not ready" until_ test ! -e "$NODE/run/firstboot/ready"
         check "it is drained, with the code" until_ slurm_state '^IDLE+DRAIN \[firstboot\] run.not-writable: /run/firstboot: No space left on device'
         check "slurmd is left alone" bash -c '! sed "1,/^# from here on/d" "$1" | grep -qE "(Stop|Restart)Unit slurmd"' - "$NODE/calls"
         check "the status says so" bash -c '"$1" status 2>&1 | grep -q "run.not-writable"' - "$ctl"

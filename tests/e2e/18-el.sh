@@ -406,8 +406,9 @@ for version in 1 2 3; do rpm_of tool <<<$'%description\nx\n%files'; done
 unset version
 publish
 python3 - >"$W/modules.yaml" <<'P'
-profiles = {1: "{}", 2: "{alone: {rpms: [tool]}, more: {rpms: [tool, jq]}, all: {rpms: [tool, \"*\"]}}", 3: "{alone: {rpms: [tool, not-there]}}"}
-for stream in 1, 2, 3:
+profiles = {1: "{}", 2: "{alone: {rpms: [tool]}, more: {rpms: [tool, jq]}, all: {rpms: [tool, \"*\"]}}", 3: "{alone: {rpms: [tool, not-there]}}", 5: "{alone: {rpms: [tool]}}"}
+needs = {5: "dependencies: [{requires: {platform: [el8]}}]"}
+for stream in profiles:
     print(f"""---
 document: modulemd
 version: 2
@@ -420,6 +421,7 @@ data:
   summary: x
   description: x
   license: {{module: [none]}}
+  {needs.get(stream, "")}
   profiles: {profiles[stream]}
   artifacts: {{rpms: [tool-0:{stream}-1.x86_64]}}""")
 print('---\ndocument: modulemd-defaults\nversion: 1\ndata: {module: tool, stream: "1", profiles: {}}')
@@ -517,6 +519,8 @@ not_profile tool:3/alone 'no repository of the recipe has a package not-there'
 check "a profile with a package that is in no repository" $?
 not_profile tool:4/more 'no repository of the recipe has a module tool:4'
 check "a profile of a stream that there is not" $?
+not_profile tool:5/alone 'platform:el8'
+check "a profile of a stream that is for another release" $? || sed 's/^/# /' "$W/out"
 overlay_of 'tool", "oracle-cloud-agent'
 [[ $(modules tool:2) == 2-1 ]] && el build >"$W/out" 2>&1 && [[ $(in_tree 'rpm -q tool; cat /etc/dnf/modules.d/*') == $'tool-2-1.x86_64\n[tool]\nname=tool\nstream=2\nprofiles=\nstate=enabled' ]]
 s=$?

@@ -8,13 +8,14 @@
 #include "contract/paths.h"
 #include "contract/quantity.h"
 #include "contract/secrets.h"
+#include "contract/status-file.h"
 #include "shared/file-util.h"
 #include "shared/json-strv.h"
 #include "shared/log.h"
 #include "shared/spawn.h"
 #include "shared/strv.h"
 
-#define STATUS_MAX (4 * 1024 * 1024)
+#define CONFIG_MAX (4 * 1024 * 1024)
 #define POST_TRIES 3
 
 static int run_command(json_object *list, const char *status_path, uint64_t timeout_usec) {
@@ -92,18 +93,21 @@ static int post(json_object *ready, const char *url, const char *text, uint64_t 
 }
 
 int notify_run(void) {
-        _cleanup_free_ char *config_path = fb_path(PATH_RUN_CONFIG),
-                            *status_path = fb_path(PATH_RUN_STATUS), *text = NULL;
-        _cleanup_json_ json_object *config = NULL;
+        _cleanup_free_ char *config_path = fb_path(PATH_RUN_CONFIG), *status_path = NULL,
+                            *text = NULL;
+        _cleanup_json_ json_object *config = NULL, *status = NULL;
         JsonError e = {};
         int r, first = 0;
 
-        if (!config_path || !status_path)
+        if (!config_path)
                 return log_oom();
-        r = json_load(config_path, STATUS_MAX, &e, &config);
+        r = json_load(config_path, CONFIG_MAX, &e, &config);
         if (r < 0)
                 return log_error_errno(r, "%s: %s", config_path, e.message);
-        r = read_file(status_path, STATUS_MAX, &text, NULL);
+        r = status_file_load(&e, &status, &status_path);
+        if (r < 0)
+                return log_error_errno(r, "%s: %s", PATH_RUN_STATUS, e.message);
+        r = read_file(status_path, CONFIG_MAX, &text, NULL);
         if (r < 0)
                 return log_error_errno(r, "Cannot read %s", status_path);
 

@@ -26,7 +26,7 @@ void attempt_look_up(StepContext *c) {
         json_object *entry;
         JsonError e = {};
 
-        (void) status_document_read(&e, &status);
+        (void) status_file_load(&e, &status, NULL);
         entry = status_document_step(status, c->name);
         c->slow = json_get_bool(entry, "slow", false);
         c->seed = retry_seed(node_seed() + attempts_before(entry), c->name);

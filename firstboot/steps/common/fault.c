@@ -4,7 +4,7 @@
  * watch. */
 
 #include "steps/common/fault.h"
-#include "steps/common/status-document.h"
+#include "contract/status-file.h"
 
 void fault_done(Fault *f) {
         free(f->code);
@@ -26,7 +26,7 @@ int fault_find(const char *own, JsonError *error, Fault *ret) {
         json_object *steps, *watch;
         int r;
 
-        r = status_document_read(error, &o);
+        r = status_file_load(error, &o, NULL);
         if (r < 0)
                 return r;
         steps = json_get(o, "steps");

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads what firstbootd tells of the node, for steps that depend on how others went. */
+/* What firstbootd tells of the node, for steps that depend on how others went. */
 
 #include "steps/common/status-document.h"
-#include "contract/paths.h"
-
-#define STATUS_MAX (4 * 1024 * 1024)
-
-int status_document_read(JsonError *error, json_object **ret) {
-        _cleanup_free_ char *path = fb_path(PATH_RUN_STATUS);
-
-        return path ? json_load(path, STATUS_MAX, error, ret) : -ENOMEM;
-}
 
 json_object *status_document_step(json_object *document, const char *name) {
         json_object *steps = json_get(document, "steps");

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* /run/firstboot/status.json, as firstbootd writes it before it starts a step: how the others
- * went. */
+/* The status document, as firstbootd writes it before it starts a step: how the others went. Read
+ * by status_file_load(). */
 
-#include "shared/json-util.h"
-
-/* -errno where it cannot be read; *error says why, and has its place in the file. */
-int status_document_read(JsonError *error, json_object **ret);
+#include "contract/status-file.h"
 
 /* The entry of a step; NULL where there is none. It lasts as long as the document, which may be
  * NULL. */

@@ -188,7 +188,7 @@ static bool scratch_is_missing(const MountEntry *e) {
         _cleanup_json_ json_object *status = NULL;
         JsonError error;
 
-        if (!point || status_document_read(&error, &status) < 0)
+        if (!point || status_file_load(&error, &status, NULL) < 0)
                 return false;
         return waits_for_scratch(e->where, e->config, status) && !mounted_at(point, NULL);
 }

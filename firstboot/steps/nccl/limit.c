@@ -85,7 +85,7 @@ static bool links_found(int64_t *ret_links, double *ret_gbps) {
         _cleanup_json_ json_object *status = NULL;
         JsonError e = {};
 
-        if (status_document_read(&e, &status) < 0)
+        if (status_file_load(&e, &status, NULL) < 0)
                 return false;
         json_object *result = json_get(status_document_step(status, "gpu"), "result"),
                     *o = json_get(json_get(result, "figures"), "nvlink");
