@@ -27,10 +27,10 @@ head_enter "$@"
 source "$TOP/tests/e2e/native.bash"
 trap 'native_end; head_stop "${HEAD_SERVICES[@]}"' EXIT
 
-# shows STATE [REASON]: within a minute or more, what the controller shows of the node; a reason that begins so.
+# shows STATE [REASON]: within three minutes, what the controller shows of the node; a reason that begins so.
 shows() {
-        local got i
-        for ((i = 0; i < 300; i++)); do
+        local got end=$((SECONDS + 180))
+        while ((SECONDS < end)); do
                 got=$(head_run sinfo -h -N -n "${node:-$NODE}" -o '%T|%E')
                 [[ $got == $1"|${2:-}"* ]] && return 0
                 sleep 0.2

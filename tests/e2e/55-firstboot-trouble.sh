@@ -149,8 +149,8 @@ part_run() {
         recovers "a watch that is soon content" config
         # What others free is taken at once, so that none of it comes to who frees it to write something else.
         vm 'nohup perl -e "open F, q(>>), q(/run/full); while (1) { syswrite F, q(x) x 4096 }" >/dev/null 2>&1 & echo $! >/root/crowd'
-        for ((i = 0; i < 300; i++)); do [[ $(vm 'test -e /run/firstboot/ready && echo there') == there ]] || break; sleep 0.2; done
-        check "/run is full: the node is ready no more" $((i == 300))
+        for ((i = 0; i < 600; i++)); do [[ $(vm 'test -e /run/firstboot/ready && echo there') == there ]] || break; sleep 0.2; done
+        check "/run is full: the node is ready no more" $((i == 600))
         head_shows drained '[firstboot] run.not-writable: '
         check "/run is full: it is drained, with the reason" $? || vm 'journalctl -b -n 40 -u firstbootd -u "firstboot@*"'
         vm 'firstbootctl status; firstbootctl explain' >"$VM/explain" 2>&1

@@ -10,7 +10,7 @@
 #   head_stop NAME…     as if the plug were pulled
 #   head_pause, head_continue NAME…   accepts connections, answers nothing; goes on
 #   head_run COMMAND…   a command on the head node
-#   head_shows STATE [REASON]   within a minute, what Slurm's controller shows of the node: a reason that begins so
+#   head_shows STATE [REASON]   within three minutes, what Slurm's controller shows of the node: a reason that begins so
 #   node_config [JSON]      what a node of this head node is configured with, JSON merged over it
 
 HEAD=$E2E/head
@@ -258,8 +258,8 @@ head_stop() {
 }
 
 head_shows() {
-        local got i
-        for ((i = 0; i < 60; i++)); do
+        local got end=$((SECONDS + 180))
+        while ((SECONDS < end)); do
                 got=$(head_run sinfo -h -N -o '%T|%E')
                 [[ $got == "$1|${2:-}"* ]] && return 0
                 sleep 1
