@@ -211,8 +211,13 @@ check "a join that was cut short is begun anew" verdict "done "
 # --- the token --------------------------------------------------------------------------------------------------------------
 fresh
 with_bus
-echo other1 >"$A/token-id"
 configure
+rm "$NODE/run/firstboot/status.json"
+run_step
+check "without firstbootd's status nothing joins" verdict "failed kubernetes.kubelet"
+check "kubeadm is not asked" test ! -s "$NODE/tools"
+fault
+echo other1 >"$A/token-id"
 run_step
 check "an expired token is told" verdict "failed kubernetes.token-expired"
 check "a new one may come" test $rc = 75
@@ -379,6 +384,18 @@ check "for good" node "$taints" "[]"
 echo '{"node":"failed","steps":[{"name":"kubernetes","status":"failed","required":true,"slow":true,"result":{"code":"kubernetes.unreachable","message":"away"}}]}' >"$NODE/run/firstboot/status.json"
 run_step
 check "its own former failure is no fault of the node's" verdict "done "
+
+# Of which nothing is known, for there was no room to tell.
+rm "$NODE/run/firstboot/status.json"
+run_step
+check "a member of which nothing is known fails for that" verdict "failed run.not-writable"
+check "waiting may help" test $rc = 75
+check "it is held back" node '(s.get("unschedulable"), c["GPUNodeReady"]["reason"], "status.json does not tell" in c["GPUNodeReady"]["message"])' "(True, 'run.not-writable', True)"
+check "kubelet is left alone" never "kubelet stop" "$NODE/tools"
+fault
+run_step
+check "known again, it is in service" verdict "done "
+check "and free" node '("unschedulable" in s, c["GPUNodeReady"]["status"])' "(False, 'True')"
 
 # Without an answer.
 fault gpu.missing

@@ -417,6 +417,18 @@ restarts() { grep -c 'RestartUnit slurmd.service' "$NODE/calls"; }
 : >"$NODE/calls"
 run_step slurm
 check "slurm: a second run restarts nothing" bash -c '! grep -q RestartUnit "$1"' - "$NODE/calls"
+mv "$NODE/run/firstboot/status.json" "$NODE/told"
+run_step slurm
+check "slurm: a member of which nothing is known fails for that" verdict "failed run.not-writable"
+check "slurm: and is drained" grep -q '^IDLE+DRAIN \[firstboot\] run.not-writable: /run/firstboot/status.json does not tell' "$NODE/node.state"
+echo '{"steps":7}' >"$NODE/run/firstboot/status.json"
+run_step slurm
+check "slurm: so it is where the status makes no sense" bash -c 'grep -q "^IDLE+DRAIN \[firstboot\] slurm.slurmd: .*no list of steps" "$1"' - "$NODE/node.state"
+check "slurm: slurmd is left alone" bash -c '! grep -qE "(Stop|Restart)Unit slurmd" "$1"' - "$NODE/calls"
+mv "$NODE/told" "$NODE/run/firstboot/status.json"
+run_step slurm
+check "slurm: known again, it is well" verdict "done "
+check "slurm: and in service" bash -c '! grep -q DRAIN "$1"' - "$NODE/node.state"
 # A slurmd that the controller does not hear of takes its time to end, and its successor registers a little later.
 mkdir -p "$NODE/exec"
 printf '#!/bin/sh\nsleep 8; (sleep 2; echo IDLE >"%s/node.state") &\n' "$NODE" >"$NODE/exec/slurmd.service"

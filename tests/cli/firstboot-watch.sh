@@ -137,19 +137,25 @@ check "by what they find" is 'o["step"]["probe"]["status"]' failed
 check "meanwhile the node was never ready" bash -c '! sed "1,/^# from here on/d" "$1" | grep -q "^StartUnit node-ready"' - "$NODE/calls"
 
 # --- /run full, of what others keep there --------------------------------------------------------------------------------
-for what in blocks inodes "dynamic blocks" thief; do
+for what in blocks inodes "dynamic blocks" thief "diskless thief"; do
         # What a dynamic node tells of itself is in a file of /run, which a drain would change.
         slurm=
         [[ $what != dynamic* ]] || slurm=',"dynamic":true,"features":["a"]'
         size=256k,nr_inodes=120 fresh
         [[ -n $sized ]] || { echo "skip - /run full: nothing can be mounted here"; break; }
         echo '# from here on' >>"$NODE/calls"
-        run_crowd "${what#dynamic }"
+        told='/run/firstboot: No space left on device'
+        if [[ $what == diskless* ]]; then # nor is there room where the state is, so that nothing tells why
+                mv "$NODE/var/lib/firstboot" "$NODE/before"; ln -s nowhere "$NODE/var/lib/firstboot"
+                told='/run/firstboot/status.json does not tell how the other steps went'
+        fi
+        run_crowd "${what#* }"
         check "/run full ($what): the node is not ready" until_ test ! -e "$NODE/run/firstboot/ready"
-        check "it is drained, with the code" until_ slurm_state '^IDLE+DRAIN \[firstboot\] run.not-writable: /run/firstboot: No space left on device'
+        check "it is drained, with the code" until_ slurm_state '^IDLE+DRAIN \[firstboot\] run.not-writable: '"$told"
         check "slurmd is left alone" bash -c '! sed "1,/^# from here on/d" "$1" | grep -qE "(Stop|Restart)Unit slurmd"' - "$NODE/calls"
         check "the status says so" bash -c '"$1" status 2>&1 | grep -q "run.not-writable"' - "$ctl"
         run_room
+        [[ $what != diskless* ]] || { rm "$NODE/var/lib/firstboot"; mv "$NODE/before" "$NODE/var/lib/firstboot"; }
         check "with room again it is ready by itself" node_wait ready
         check "and in service" until_ slurm_state '^IDLE *$'
         check "slurmd went on all the while" bash -c '! sed "1,/^# from here on/d" "$1" | grep -qE "(Stop|Restart)Unit slurmd"' - "$NODE/calls"

@@ -4,6 +4,8 @@
  * watch. */
 
 #include "steps/common/fault.h"
+#include "contract/paths.h"
+#include "contract/room.h"
 #include "contract/status-file.h"
 
 void fault_done(Fault *f) {
@@ -30,8 +32,10 @@ int fault_find(const char *own, JsonError *error, Fault *ret) {
         if (r < 0)
                 return r;
         steps = json_get(o, "steps");
-        if (!json_object_is_type(steps, json_type_array))
+        if (!json_object_is_type(steps, json_type_array)) {
+                *error = (JsonError) { .message = "it has no list of steps" };
                 return -EBADMSG;
+        }
         for (size_t i = 0; i < json_object_array_length(steps); i++) {
                 json_object *step = json_object_array_get_idx(steps, i),
                             *result = json_get(step, "result");
@@ -49,4 +53,25 @@ int fault_find(const char *own, JsonError *error, Fault *ret) {
                 return 0;
         ret->watch = true;
         return take(ret, json_get_string(watch, "code"), json_get_string(watch, "message"));
+}
+
+int fault_find_for(StepContext *c, const char *code, const char *permit, Fault *ret) {
+        _cleanup_free_ char *path = fb_path(permit), *words = NULL;
+        JsonError e = {};
+        int r, error = fault_find(c->name, &e, ret);
+
+        if (error >= 0 || error == -ENOMEM)
+                return error;
+        words = strf("%s does not tell how the other steps went: %s", PATH_RUN_STATUS, e.message);
+        if (!path || !words)
+                return -ENOMEM;
+        if (access(path, F_OK) < 0)
+                return step_fail_later(c, code, "%s", words);
+        r = take(ret, error == -ENOENT ? ROOM_CODE : code, words);
+        ret->watch = ret->unknown = r >= 0;
+        return r;
+}
+
+int fault_unknown(StepContext *c, const Fault *f) {
+        return step_fail_later(c, f->code, "%s", f->text);
 }

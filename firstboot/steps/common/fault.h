@@ -5,11 +5,13 @@
  * failed, or what the watch has found since, as firstbootd's status has it. */
 
 #include "shared/json-util.h"
+#include "steps/common/step.h"
 
 typedef struct Fault {
         char *code; /* NULL: the node is well */
         char *text;
-        bool watch; /* the watch has found it, and no step */
+        bool watch;   /* the watch has found it, and no step */
+        bool unknown; /* the status does not tell, which is the fault */
 } Fault;
 
 void fault_done(Fault *f);
@@ -19,3 +21,9 @@ void fault_done(Fault *f);
  * reason to hold the node back. Negative errno where the status does not tell, with *error why: a
  * node of which nothing is known gets no work. */
 int fault_find(const char *own, JsonError *error, Fault *ret);
+
+/* The same for a step that runs. Where the status does not tell, a node that has not been let in
+ * in this boot (the permit is not there) stays out: the step fails with code. One that is in is to
+ * be held back, with *ret for the reason, and then fault_unknown() is the step's end. */
+int fault_find_for(StepContext *c, const char *code, const char *permit, Fault *ret);
+int fault_unknown(StepContext *c, const Fault *f);

@@ -25,18 +25,12 @@ static void kubernetes_done(Kubernetes *k) {
         fault_done(&k->fault);
 }
 
-/* No status, no joining. */
+/* No status, no joining, and none that goes on. */
 static int find_fault(Kubernetes *k) {
-        JsonError e = {};
-        int r;
+        int r = fault_find_for(k->context, "kubernetes.kubelet", PATH_KUBELET_PERMIT, &k->fault);
 
-        r = fault_find(k->context->name, &e, &k->fault);
-        if (r == -ENOMEM)
-                return r;
         if (r < 0)
-                return step_fail_later(k->context, "kubernetes.kubelet",
-                                "%s does not tell how the other steps went: %s", PATH_RUN_STATUS,
-                                e.message);
+                return r;
         if (k->fault.code && !(k->reason = own_reason(k->fault.code, k->fault.text)))
                 return -ENOMEM;
         return 0;
@@ -157,5 +151,8 @@ int kubernetes_run(StepContext *c) {
         if (r < 0)
                 return r;
         k.started = true;
-        return k.reason ? kubernetes_ensure_held(&k) : kubernetes_ensure_in_service(&k);
+        if (!k.reason)
+                return kubernetes_ensure_in_service(&k);
+        r = kubernetes_ensure_held(&k);
+        return r >= 0 && k.fault.unknown ? fault_unknown(c, &k.fault) : r;
 }

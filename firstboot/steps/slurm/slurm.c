@@ -8,7 +8,6 @@
 #include "contract/paths.h"
 #include "shared/time-util.h"
 #include "steps/common/attempt.h"
-#include "steps/common/fault.h"
 #include "steps/common/own-file.h"
 #include "steps/common/unit.h"
 #include "steps/slurm/control.h"
@@ -27,24 +26,17 @@
 static void slurm_done(Slurm *s) {
         free(s->node);
         free(s->drain);
+        fault_done(&s->fault);
 }
 
 /* What the watch has found counts whatever slurm.drain_on_failure says, for slurmd runs already:
- * jobs are to be kept away. No status, no joining. */
+ * jobs are to be kept away. No status, no joining, and none that goes on. */
 static int find_failure(Slurm *s) {
-        _cleanup_fault_ Fault fault = {};
-        JsonError e = {};
-        int r;
+        int r = fault_find_for(s->context, "slurm.slurmd", PATH_SLURMD_PERMIT, &s->fault);
 
-        r = fault_find(s->context->name, &e, &fault);
-        if (r == -ENOMEM)
-                return r;
         if (r < 0)
-                return step_fail_later(s->context, "slurm.slurmd",
-                                "%s does not tell how the other steps went: %s", PATH_RUN_STATUS,
-                                e.message);
-        s->watch = fault.watch;
-        if (fault.code && !(s->drain = own_reason(fault.code, fault.text)))
+                return r;
+        if (s->fault.code && !(s->drain = own_reason(s->fault.code, s->fault.text)))
                 return -ENOMEM;
         return 0;
 }
@@ -78,7 +70,7 @@ static int write_environment(Slurm *s, bool *ret_changed) {
 
         if (!text || !joined)
                 return -ENOMEM;
-        if (s->drain && (s->running || s->watch) && own_file_holds(PATH_SLURMD_ENV, joined))
+        if (s->drain && (s->running || s->fault.watch) && own_file_holds(PATH_SLURMD_ENV, joined))
                 return 0;
         r = put_file(c, PATH_SLURMD_ENV, text);
         if (r < 0)
@@ -163,7 +155,7 @@ int slurm_run(StepContext *c) {
         if (r < 0)
                 return r;
         /* One that was stopped since is what the watch has found: whoever did it is left alone. */
-        bool left_alone = s.watch && !s.running;
+        bool left_alone = s.fault.watch && !s.running;
         /* Drained before slurmd registers: no job gets in between. */
         if (s.drain) {
                 r = slurm_ensure_drained(&s, bus);
@@ -175,5 +167,8 @@ int slurm_run(StepContext *c) {
         if (r < 0)
                 return r;
         s.started = true;
-        return s.drain ? slurm_ensure_drained(&s, bus) : slurm_ensure_in_service(&s, bus);
+        if (!s.drain)
+                return slurm_ensure_in_service(&s, bus);
+        r = slurm_ensure_drained(&s, bus);
+        return r >= 0 && s.fault.unknown ? fault_unknown(c, &s.fault) : r;
 }

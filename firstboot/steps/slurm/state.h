@@ -3,13 +3,13 @@
 
 /* The slurm step while it runs: what its files share. */
 
-#include "steps/common/step.h"
+#include "steps/common/fault.h"
 
 typedef struct Slurm {
         StepContext *context;
         char *node;
         char *drain; /* the reason to register drained with; NULL: all is well */
-        bool watch;  /* that is what the watch has found, and no step */
+        Fault fault; /* what it tells of */
         uint64_t deadline;
         unsigned pauses; /* made so far */
         bool running;    /* slurmd was up before this run of the step */
