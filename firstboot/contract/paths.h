@@ -36,9 +36,9 @@
 #define PATH_RUN_ANNOUNCED "/run/firstboot/announced"
 /* There while what is on record at PATH_STATE is older than what was to be put there. */
 #define PATH_RUN_UNSAVED "/run/firstboot/unsaved"
-/* {"code", "message"}: what Slurm's own call has drained the node for (slurm/hook-main.c).
- * firstbootd takes it up, or nobody would lift that drain. */
+/* Either: contract/drained.h. */
 #define PATH_RUN_DRAINED "/run/firstboot/drained"
+#define PATH_SPARE_DRAINED "/var/lib/firstboot/drained"
 #define PATH_SLURMD_PERMIT "/run/firstboot/slurmd-permit"
 /* There on a node that is ready and whose step has nothing to do: its daemon is the admin's. */
 #define PATH_SLURMD_BY_HAND "/run/firstboot/slurmd-by-hand"

@@ -8,6 +8,7 @@
 #include "daemon/watch-counters.h"
 #include "daemon/watch-kernel.h"
 #include "daemon/watch-units.h"
+#include "contract/drained.h"
 #include "contract/jobs.h"
 #include "contract/paths.h"
 #include "contract/quantity.h"
@@ -24,7 +25,6 @@
 #define COUNTERS_USEC (30 * USEC_PER_SEC)
 /* However many reasons there are to look: a storm of messages is no storm of checks. */
 #define SPACING_USEC (10 * USEC_PER_SEC)
-#define DRAINED_MAX (64 * 1024)
 
 struct Watch {
         sd_event *event;
@@ -102,36 +102,25 @@ static void judge(Watch *w, uint64_t now) {
         w->ops->changed(w->userdata);
 }
 
-/* What Slurm's Prolog, Epilog or health check has drained the node for, {"code", "message"}, where
- * the watch has found nothing: a fault for a moment, or a check that did not get to its end. It is
- * a finding like others, or the drain would stay. Where something is wrong already, their check has
- * found just that. */
+/* What Slurm's Prolog, Epilog or health check has drained the node for, where the watch has found
+ * nothing: a fault for a moment, or a check that did not get to its end. It is a finding like
+ * others, or the drain would stay. Where something is wrong already, their check has found just
+ * that. */
 static void take_drain(Watch *w, uint64_t now) {
-        _cleanup_free_ char *path = fb_path(PATH_RUN_DRAINED);
-        _cleanup_json_ json_object *o = NULL;
-        JsonError e = {};
-        const char *code;
-        int r;
+        _cleanup_free_ char *code = NULL, *message = NULL;
 
-        r = path ? json_load(path, DRAINED_MAX, &e, &o) : -ENOMEM;
-        if (r == -ENOENT || r == -ENOMEM)
-                return;
-        (void) unlink(path);
-        code = json_get_string(o, "code");
-        if (w->code || isempty(code))
+        if (drained_take(&code, &message) <= 0 || w->code)
                 return;
         set_key(w, NULL);
-        set_code(w, code, strempty(json_get_string(o, "message")));
+        set_code(w, code, message);
         w->well_usec = now;
         w->ops->changed(w->userdata);
 }
 
 static void recover(Watch *w, uint64_t now) {
-        _cleanup_free_ char *path = fb_path(PATH_RUN_DRAINED);
         char spent[FORMAT_DURATION_MAX];
 
-        if (path)
-                (void) unlink(path); /* of a check that was before this one */
+        drained_forget(); /* of a check that was before this one */
         log_info("Nothing has been wrong for %s and a full check has passed.",
                         format_duration(spent, now - w->well_usec));
         set_code(w, NULL, NULL);

@@ -181,6 +181,12 @@ check "the agent knows of the drain: the node is not ready, for that reason" unt
 check "… nor in service" slurm_state '^IDLE+DRAIN \[firstboot\] probe.bad: it is bad'
 check "once all has been well for long enough it is ready again" node_wait ready
 check "and the drain is lifted" until_ slurm_state '^IDLE *$'
+mkdir "$NODE/run/firstboot/drained" # as where /run has no room: nothing can be written there
+touch "$NODE/bad"; hook; rm "$NODE/bad"
+check "a drain that /run has no room to tell of is taken up all the same" until_ is 'o["node"], o["code"], o["message"]' "('failed', 'probe.bad', 'it is bad')"
+check "… and ends as others do" node_wait ready
+check "… lifted" until_ slurm_state '^IDLE *$'
+rmdir "$NODE/run/firstboot/drained"
 echo 'IDLE+DRAIN RMA ticket 4711' >"$NODE/node.state"
 touch "$NODE/bad"; hook; rm "$NODE/bad"
 check "somebody else's drain stays the reason" stays ready 3

@@ -9,6 +9,7 @@
  * requeues the job), and says that the node could not be drained (Epilog: Slurm drains it then). A
  * check that could not look is no pass. */
 
+#include "contract/drained.h"
 #include "contract/paths.h"
 #include "shared/json-util.h"
 #include "shared/log.h"
@@ -36,13 +37,8 @@ static int node_name(char **ret) {
 
 /* The watch may have seen nothing of it: a fault for a moment, or a check that could not look. */
 static void tell_agent(const char *code, const char *text) {
-        _cleanup_free_ char *path = fb_path(PATH_RUN_DRAINED);
-        _cleanup_json_ json_object *o = json_object_new_object();
-        int r = -ENOMEM;
+        int r = drained_tell(code, text);
 
-        if (path && json_set_string(o, "code", code) >= 0 &&
-                        json_set_string(o, "message", text) >= 0)
-                r = json_save(path, o, 0600);
         if (r < 0)
                 log_warning_errno(r,
                                 "firstbootd cannot be told of the drain, 'firstbootctl rerun slurm' lifts it");

@@ -5,6 +5,7 @@
  * the node registers drained, with the reason; once all is well, a drain of ours (and only ours)
  * is lifted. */
 
+#include "contract/drained.h"
 #include "contract/paths.h"
 #include "shared/time-util.h"
 #include "steps/common/attempt.h"
@@ -108,21 +109,20 @@ int slurm_run(StepContext *c) {
                 .dynamic = json_get_bool(c->section, "dynamic", false),
         };
         _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
-        _cleanup_free_ char *slurmd = fb_path("/usr/sbin/slurmd"),
-                            *drained = fb_path(PATH_RUN_DRAINED);
+        _cleanup_free_ char *slurmd = fb_path("/usr/sbin/slurmd");
         bool changed = false;
         int r;
 
         if (!c->section)
                 return step_skip(c, "no slurm section in the configuration");
-        if (!slurmd || !drained)
+        if (!slurmd)
                 return -ENOMEM;
         if (access(slurmd, X_OK) < 0)
                 return step_fail(c, "slurm.not-installed", "/usr/sbin/slurmd: %s", strerror(errno));
 
         /* A drain that was made before now is this step's to keep or lift, and no finding of a
          * watch that may be turned on days later. */
-        (void) unlink(drained);
+        drained_forget();
         r = find_failure(&s);
         if (r < 0)
                 return r;
