@@ -48,7 +48,7 @@ const Code codes[] = {
           "Nothing to do." },
         { "config.invalid", "152a9c9f2b924391840a7057e22d19d3", "The node configuration has errors",
           "No step runs on a configuration that is not understood in full: half of it might join a cluster that the other half was to keep it from. "
-          "All faults are listed, each with the file and the key.",
+          "A node that was in one already gets no more work there until that is put right. All faults are listed, each with the file and the key.",
           "firstbootctl config shows the values and where each comes from. Correct the file named, then firstbootctl rerun config." },
         { "config.metadata", "031488036b974616a5b45833297733b4", "The cloud's metadata service does not answer",
           "The firmware names a cloud (or metadata.provider does), but its metadata service gave no answer within metadata.timeout, "

@@ -28,6 +28,7 @@ struct Engine {
         bool paced; /* others have less of the CPU until the verdict */
         /* The step is to run again: what it tells the cluster has changed. */
         bool renewal_due[MEMBERSHIPS];
+        bool held;           /* work is kept away, for the configuration is wrong */
         json_object *ran_by; /* the configuration that the steps ran by; NULL: none yet */
         bool changes_only;   /* what comes next runs only the steps that it concerns */
         bool told; /* settling was announced (a restart of firstbootd does not repeat it) */
@@ -38,6 +39,9 @@ struct Engine {
 void engine_publish(Engine *e);
 void engine_settle(Engine *e);
 void engine_announce_again(Engine *e);
+
+/* The configuration is right again: the steps that keep work away for it let the node in. */
+void engine_release(Engine *e);
 
 /* engine-rerun.c: makes a step and all that waits for it wait once more; "all" gathers the
  * configuration afresh and runs every step, RERUN_CHANGES those that what has changed concerns. 1:

@@ -5,6 +5,7 @@
 
 #include "daemon/engine-internal.h"
 #include "daemon/fingerprint.h"
+#include "daemon/manager.h"
 #include "daemon/pace.h"
 #include "daemon/past.h"
 #include "daemon/take-document.h"
@@ -59,6 +60,31 @@ static void begin_watch(Engine *e) {
                                 "The node is not watched, so nobody notices what goes wrong from now on; systemctl restart firstbootd begins anew");
 }
 
+static void ask_of_members(Engine *e, const char *method) {
+        for (size_t i = 0; i < MEMBERSHIPS; i++) {
+                _cleanup_free_ char *unit = strf("firstboot-hold@%s.service", membership_step(i));
+                int r;
+
+                if (!membership_is_let(membership_step(i)))
+                        continue;
+                e->held = true;
+                r = unit ? manager_call(e->host.bus, NULL, method, unit, NULL, NULL) : -ENOMEM;
+                if (r < 0)
+                        log_error_errno(r, "Cannot ask systemd for %s of %s", method,
+                                        strempty(unit));
+        }
+}
+
+void engine_release(Engine *e) {
+        if (!e->held)
+                return;
+        if (e->host.bus)
+                ask_of_members(e, "StopUnit"); /* which may still be at it */
+        e->held = false;
+        for (size_t i = 0; i < MEMBERSHIPS; i++)
+                e->renewal_due[i] = true;
+}
+
 static int on_room(sd_event_source *s, uint64_t usec, void *userdata);
 
 static int look_for_room_later(Engine *e) {
@@ -90,6 +116,7 @@ static int on_room(sd_event_source *s, uint64_t usec, void *userdata) {
         if (room_prove() < 0)
                 return look_for_room_later(e);
         node_set_problem(&e->node, NULL, NULL);
+        engine_release(e);
         e->host.changed(e->host.userdata); /* what waited may start */
         return 0;
 }
@@ -136,6 +163,8 @@ void engine_settle(Engine *e) {
         e->node.fingerprint = fingerprint_read(&e->node);
         engine_publish(e); /* what reads the files must find them in step with the verdict */
         publish_verdict(&e->node, e->host.bus);
+        if (e->node.problem) /* no step runs, so that none keeps work away */
+                ask_of_members(e, "StartUnit");
         past_add_verdict(&e->node);
         begin_watch(e);
 }

@@ -235,6 +235,10 @@ static int on_document(json_object *document, void *userdata) {
 
         if (n->state->watch_code)
                 renewals_are_due(e); /* it may not have come about before we were restarted */
+        /* What was held back before we were restarted. */
+        if (n->state->node == NODE_FAILED && node_verdict(n) != NODE_FAILED)
+                e->held = true;
+        engine_release(e);
         journal_event("event.started", NULL, 0, 0, "Bringing the node up with %zu steps.",
                         n->n_jobs);
         if (connection_is_ready(e->connection))

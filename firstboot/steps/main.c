@@ -6,7 +6,9 @@
  * With FIRSTBOOT_CHECK=quick or full in the environment it looks at what the step made, changes
  * nothing, and prints the verdict instead of leaving it (check.c).
  *
- * firstboot-step --facts gpu prints what the gpu step sees, and changes nothing. */
+ * firstboot-step --facts gpu prints what the gpu step sees, and changes nothing.
+ *
+ * firstboot-step --hold NAME keeps work away where no step runs, for the configuration is wrong. */
 
 #include "steps/steps.h"
 #include "steps/check.h"
@@ -24,6 +26,7 @@ typedef struct StepFunction {
         const char *name;
         int (*run)(StepContext *c);
         int (*check)(StepContext *c);
+        int (*hold)(StepContext *c, const Fault *f);
 } StepFunction;
 
 static const StepFunction functions[] = {
@@ -35,8 +38,8 @@ static const StepFunction functions[] = {
         { "rdma", rdma_run, rdma_run },
         { "nccl", nccl_run, nccl_run },
         { "python", python_run, python_run },
-        { "slurm", slurm_run, slurm_check },
-        { "kubernetes", kubernetes_run, kubernetes_check },
+        { "slurm", slurm_run, slurm_check, slurm_hold },
+        { "kubernetes", kubernetes_run, kubernetes_check, kubernetes_hold },
 };
 
 static int load_config(json_object **ret) {
@@ -145,6 +148,46 @@ static int run_builtin(const StepFunction *f, json_object *document) {
         return exit_code(result);
 }
 
+static int hold_for(const StepFunction *f, json_object *document, const Fault *fault) {
+        _cleanup_json_ json_object *result = json_object_new_object();
+        json_object *config = json_get(document, "config");
+        StepContext c = { f->name, config, json_get(config, f->name),
+                json_get(document, "instance"), result, 0, false, STEP_CHECK_NO,
+                json_get(document, "sources") };
+        int r;
+
+        if (!result)
+                return log_oom();
+        attempt_look_up(&c);
+        r = f->hold(&c, fault);
+        if (r < 0)
+                return log_error_errno(r, "Work is not kept away: %s",
+                                strempty(json_get_string(result, "message")));
+        log_info("Work is kept away, for %s: %s", fault->code, fault->text);
+        return 0;
+}
+
+static int hold(const char *name) {
+        _cleanup_json_ json_object *document = NULL;
+        _cleanup_fault_ Fault fault = {};
+        JsonError e = {};
+        int r;
+
+        r = fault_find(name, &e, &fault);
+        if (r < 0)
+                return log_error_errno(r, "%s: %s", PATH_RUN_STATUS, e.message);
+        if (!fault.code)
+                return 0; /* it is over */
+        r = load_config(&document);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < ELEMENTSOF(functions); i++)
+                if (functions[i].hold && streq(functions[i].name, name))
+                        return hold_for(&functions[i], document, &fault);
+        log_error("Step \"%s\" brings no work.", name);
+        return -EINVAL;
+}
+
 static int log_no_step(const char *name) {
         log_error("There is no step \"%s\": neither built in nor in %s.", name, PATH_SITE_STEPS);
         return EXIT_FAILURE;
@@ -211,8 +254,10 @@ int main(int argc, char *argv[]) {
                 return r < 0        ? log_error_errno(r, "Cannot print the facts"),
                        EXIT_FAILURE : EXIT_SUCCESS;
         }
+        if (argc == 3 && streq(argv[1], "--hold"))
+                return hold(argv[2]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         if (argc != 2 || !step_name_is_valid(argv[1])) {
-                fprintf(stderr, "Usage: firstboot-step NAME | --facts gpu\n");
+                fprintf(stderr, "Usage: firstboot-step NAME | --facts gpu | --hold NAME\n");
                 return 2;
         }
         r = step_check_mode(&check);

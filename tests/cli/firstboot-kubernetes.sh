@@ -505,6 +505,8 @@ K
 cp "$TOP/firstboot/steps/kubernetes/kubernetes.json" "$NODE/usr/lib/firstboot/steps.d/"
 printf '#!/bin/bash\nPATH=$FIRSTBOOT_ROOT/bin:$PATH exec %s/firstboot-step kubernetes >>$FIRSTBOOT_ROOT/agent.log 2>&1\n' "$node_build" >"$NODE/exec/kubernetes"
 printf '#!/bin/bash\nPATH=$FIRSTBOOT_ROOT/bin:$PATH %s check --$1 --probes --json >$FIRSTBOOT_ROOT/run/firstboot/check/$1.json; [ $? -le 1 ]\n' "$ctl" >"$NODE/exec/firstboot-check"
+printf '#!/bin/bash\n[[ ${1:-} != stop ]] || exit 0\nPATH=$FIRSTBOOT_ROOT/bin:$PATH exec %s/firstboot-step --hold kubernetes >>$FIRSTBOOT_ROOT/agent.log 2>&1\n' "$node_build" \
+        >"$NODE/exec/firstboot-hold@kubernetes.service"
 chmod +x "$NODE"/exec/*
 ln -sf "$ctl" "$NODE/usr/bin/firstbootctl"
 touch "$NODE/bad"
@@ -535,6 +537,21 @@ check "and in service" until_ node '(c["GPUNodeReady"]["status"], "unschedulable
 touch "$NODE/bad"
 "$ctl" rerun probe >/dev/null 2>&1
 check "a step that fails later, too, holds the node back" until_ node '(c["GPUNodeReady"]["reason"], s.get("unschedulable"))' "('probe.bad', True)"
+
+# A configuration that became wrong on a node in service.
+rm "$NODE/bad"
+"$ctl" rerun --wait probe >/dev/null 2>&1
+node_wait ready
+: >"$NODE/tools"
+echo '{"mounst":[]}' >"$NODE/etc/firstboot/conf.d/70-wrong.json"
+"$ctl" rerun --wait config >/dev/null 2>&1
+check "a configuration that became wrong: the node is not ready" node_wait failed
+check "the cluster has the code" until_ node '(c["GPUNodeReady"]["status"], c["GPUNodeReady"]["reason"], s.get("unschedulable"))' "('False', 'config.invalid', True)"
+check "kubelet is left alone" never "kubelet" "$NODE/tools"
+rm "$NODE/etc/firstboot/conf.d/70-wrong.json"
+"$ctl" rerun --wait config >/dev/null 2>&1
+check "right again it is ready" node_wait ready
+check "and in service" until_ node '(c["GPUNodeReady"]["status"], "unschedulable" in s)' "('True', False)"
 
 # /run full, of what container runtimes keep there.
 rm "$NODE/bad"

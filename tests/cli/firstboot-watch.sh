@@ -40,6 +40,7 @@ fresh() {
         tool scontrol <<'P'
 node=$FIRSTBOOT_ROOT/node.state
 echo "$*" >>"$FIRSTBOOT_ROOT/tools"
+[[ ! -e $FIRSTBOOT_ROOT/away ]] || { echo "Unable to contact slurm controller (connect failure)"; exit 1; }
 case $* in
 "show config") echo "Configuration data as of $(date +%Y-%m-%dT%H:%M:%S)" ;;
 *"show node n1") read -r s reason <"$node"; echo "NodeName=n1 State=$s Reason=$reason [root@2026-01-01T00:00:00]" ;;
@@ -63,6 +64,7 @@ P
         rm -f "$NODE/usr/lib/firstboot/steps.d/probe.json"
         printf '#!/bin/bash\nPATH=$FIRSTBOOT_ROOT/bin:$PATH exec %s/firstboot-step slurm\n' "$node_build" >"$NODE/exec/slurm"
         printf '#!/bin/bash\nPATH=$FIRSTBOOT_ROOT/bin:$PATH %s check --$1 --probes --json >$FIRSTBOOT_ROOT/run/firstboot/check/$1.json; [ $? -le 1 ]\n' "$ctl" >"$NODE/exec/firstboot-check"
+        printf '#!/bin/bash\n[[ ${1:-} != stop ]] || exit 0\nPATH=$FIRSTBOOT_ROOT/bin:$PATH exec %s/firstboot-step --hold slurm >>$FIRSTBOOT_ROOT/agent.log 2>&1\n' "$node_build" >"$NODE/exec/firstboot-hold@slurm.service"
         chmod +x "$NODE"/exec/*
         mkdir -p "$NODE/usr/bin"; ln -s "$ctl" "$NODE/usr/bin/firstbootctl" # the slurm step asks it before it lifts a drain
         node_boot
@@ -147,7 +149,7 @@ for what in blocks inodes "dynamic blocks" thief "diskless thief"; do
         told='/run/firstboot: No space left on device'
         if [[ $what == diskless* ]]; then # nor is there room where the state is, so that nothing tells why
                 mv "$NODE/var/lib/firstboot" "$NODE/before"; ln -s nowhere "$NODE/var/lib/firstboot"
-                told='/run/firstboot/status.json does not tell how the other steps went'
+                told='/run/firstboot\(/status.json does not tell how\|: No space left on device\)' # the thief is not always first
         fi
         run_crowd "${what#* }"
         check "/run full ($what): the node is not ready" until_ test ! -e "$NODE/run/firstboot/ready"
@@ -169,6 +171,51 @@ echo 'IDLE+DRAIN RMA ticket 4711' >"$NODE/node.state"
 rm "$NODE/bad"
 check "well again under somebody else's drain the node is degraded" node_wait degraded
 check "a drain of somebody else's is never lifted" slurm_state '^IDLE+DRAIN RMA ticket 4711'
+node_end
+
+# --- a configuration that became wrong on a node in service ------------------------------------------------------------
+# rerun WHAT: as firstbootctl; a configuration that is wrong ends it with 1.
+rerun() { timeout 60 "$ctl" rerun --wait "$1" >/dev/null 2>&1; }
+fresh
+wrong=$NODE/etc/firstboot/conf.d/70-wrong.json
+echo '{"mounst":[]}' >"$wrong"
+echo '# from here on' >>"$NODE/calls"
+rerun config
+check "a configuration that became wrong: the node is not ready" node_wait failed
+check "it is drained, with the code" until_ slurm_state '^IDLE+DRAIN \[firstboot\] config.invalid: .*70-wrong.json'
+check "slurmd is left alone" bash -c '! sed "1,/^# from here on/d" "$1" | grep -qE "(Stop|Restart)Unit slurmd"' - "$NODE/calls"
+rm "$wrong"
+rerun config
+check "right again it is ready" node_wait ready
+check "and in service" until_ slurm_state '^IDLE *$'
+echo '{"mounst":[]}' >"$wrong"
+rerun config:changes; until_ slurm_state DRAIN
+rm "$wrong"
+rerun config:changes
+check "by changes alone, too" node_wait ready
+check "… in service" until_ slurm_state '^IDLE *$'
+echo '{"mounst":[]}' >"$wrong"
+rerun config; until_ slurm_state DRAIN
+kill -9 "$agent_pid"; wait "$agent_pid" 2>/dev/null
+rm "$wrong"
+agent_start
+check "put right while no agent ran, the next one finds it so" node_wait ready
+check "… and lifts the drain" until_ slurm_state '^IDLE *$'
+echo '{"mounst":[]}' >"$wrong"
+touch "$NODE/away"
+rerun config
+check "without a controller the node is not drained" eval 'sleep 1; slurm_state "^IDLE *$"'
+rm "$NODE/away"
+"$NODE/exec/firstboot-hold@slurm.service"
+check "… once it is back" slurm_state '^IDLE+DRAIN \[firstboot\] config.invalid: '
+echo 'IDLE+DRAIN RMA ticket 4711' >"$NODE/node.state"
+"$NODE/exec/firstboot-hold@slurm.service"
+check "somebody else's drain stays as it is" slurm_state '^IDLE+DRAIN RMA ticket 4711'
+rm "$wrong"
+rerun config
+echo 'IDLE ' >"$NODE/node.state"
+"$NODE/exec/firstboot-hold@slurm.service"
+check "where nothing is wrong any more, nothing is drained" slurm_state '^IDLE *$'
 node_end
 
 # --- what Slurm's own call has found, and the watch has not -----------------------------------------------------------

@@ -138,8 +138,12 @@ part_configuration() {
         check "a configuration with errors: config.invalid, each fault with its file" $?
         [[ $(ready_file) == inactive ]]
         check "with it the node is not ready" $?
+        head_shows drained '[firstboot] config.invalid: '
+        check "and drained, for it is a member already" $?
         vm 'rm /etc/firstboot/conf.d/70-wrong.json'
         recovers "without them it is" config
+        head_shows idle
+        check "and in service" $?
 }
 
 # --- /run --------------------------------------------------------------------------------------------------------------

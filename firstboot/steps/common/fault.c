@@ -49,10 +49,12 @@ int fault_find(const char *own, JsonError *error, Fault *ret) {
         }
 
         watch = json_get(o, "watch");
-        if (!json_get_string(watch, "code"))
+        ret->watch = json_get_string(watch, "code");
+        if (ret->watch)
+                return take(ret, json_get_string(watch, "code"), json_get_string(watch, "message"));
+        if (!json_get_string(o, "code"))
                 return 0;
-        ret->watch = true;
-        return take(ret, json_get_string(watch, "code"), json_get_string(watch, "message"));
+        return take(ret, json_get_string(o, "code"), json_get_string(o, "message"));
 }
 
 int fault_find_for(StepContext *c, const char *code, const char *permit, Fault *ret) {

@@ -2,7 +2,8 @@
 #pragma once
 
 /* Why the node is to get no work, for the steps that put it into a cluster: a required step that
- * failed, or what the watch has found since, as firstbootd's status has it. */
+ * failed, what the watch has found since, or the configuration itself, as firstbootd's status has
+ * it. */
 
 #include "shared/json-util.h"
 #include "steps/common/step.h"

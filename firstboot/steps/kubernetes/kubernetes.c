@@ -156,3 +156,20 @@ int kubernetes_run(StepContext *c) {
         r = kubernetes_ensure_held(&k);
         return r >= 0 && k.fault.unknown ? fault_unknown(c, &k.fault) : r;
 }
+
+int kubernetes_hold(StepContext *c, const Fault *f) {
+        _cleanup_(kubernetes_done) Kubernetes k = { .context = c,
+                .running = true,
+                .loop = RETRY_LOOP_KUBERNETES(c->seed, now_usec() + GIVE_UP_USEC) };
+        int r;
+
+        k.fault.code = strdup(f->code);
+        k.fault.text = strdup(f->text);
+        k.reason = own_reason(f->code, f->text);
+        if (!k.fault.code || !k.fault.text || !k.reason)
+                return -ENOMEM;
+        r = kubernetes_node_name(c->section, &k.node);
+        if (r == -EINVAL)
+                return step_fail(c, "kubernetes.node-name", "the host name is no name for a node");
+        return r < 0 ? r : kubernetes_ensure_held(&k);
+}

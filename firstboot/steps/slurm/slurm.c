@@ -172,3 +172,18 @@ int slurm_run(StepContext *c) {
         r = slurm_ensure_drained(&s, bus);
         return r >= 0 && s.fault.unknown ? fault_unknown(c, &s.fault) : r;
 }
+
+int slurm_hold(StepContext *c, const Fault *f) {
+        _cleanup_free_ char *node = NULL, *reason = own_reason(f->code, f->text);
+        int r = slurm_node_name(c->section, &node);
+
+        if (r == -EINVAL)
+                return step_fail(c, "slurm.node-name", "the host name is no name for a node");
+        if (r < 0 || !reason)
+                return r < 0 ? r : -ENOMEM;
+        r = slurm_drain_now(node, reason);
+        if (r == -EBUSY) /* DOWN, and not for us */
+                return 0;
+        return r < 0 ? step_fail_later(c, "slurm.drain-failed", "%s could not be drained", node)
+                     : 0;
+}

@@ -42,6 +42,16 @@ static void what_the_watch_has_found_is_one(void **state _unused_) {
         assert_true(f.watch);
 }
 
+/* No step ran then. */
+static void what_is_wrong_with_the_configuration_is_one(void **state _unused_) {
+        _cleanup_fault_ Fault f = find("slurm",
+                        "{\"steps\":[],\"node\":\"failed\",\"code\":\"config.invalid\",\"message\":\"a: no such key\"}");
+
+        assert_string_equal(f.code, "config.invalid");
+        assert_string_equal(f.text, "a: no such key");
+        assert_false(f.watch);
+}
+
 static void no_status_is_no_good_one(void **state _unused_) {
         Fault f = {};
         JsonError e = {};
@@ -59,6 +69,8 @@ int main(void) {
                                 who_asks_is_none_himself, root_setup, root_teardown),
                 cmocka_unit_test_setup_teardown(
                                 what_the_watch_has_found_is_one, root_setup, root_teardown),
+                cmocka_unit_test_setup_teardown(what_is_wrong_with_the_configuration_is_one,
+                                root_setup, root_teardown),
                 cmocka_unit_test_setup_teardown(
                                 no_status_is_no_good_one, root_setup, root_teardown),
         };
